@@ -3,6 +3,7 @@
 
 #include <sodium.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/files.h"
@@ -38,4 +39,13 @@ int core_sha256_file(const char *path, char sum[CORE_SHA256], int64_t *bytes) {
   sodium_bin2hex(sum, CORE_SHA256, digest, sizeof digest);
   if (bytes) *bytes = total;
   return code;
+}
+
+const char *core_sha256_recorded(const char *text, size_t *file_length) {
+  const size_t length = strlen(text), tail = sizeof CORE_SHA256_MARK - 1 + CORE_SHA256 - 1;
+  if (length <= tail || strncmp(text + length - tail, CORE_SHA256_MARK, sizeof CORE_SHA256_MARK - 1) != 0) return NULL;
+  const char *sum = text + length - (CORE_SHA256 - 1);
+  if (strspn(sum, "0123456789abcdef") != CORE_SHA256 - 1) return NULL;
+  *file_length = length - tail;
+  return sum;
 }

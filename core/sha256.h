@@ -12,4 +12,9 @@ int core_sha256_file(const char *path, char sum[CORE_SHA256], int64_t *bytes);
 /* Computes the sum of bytes in memory. */
 void core_sha256(const void *data, size_t size, char sum[CORE_SHA256]);
 
+/* Marks the sum in a setting "FILE sha256:HEX". */
+#define CORE_SHA256_MARK " sha256:"
+/* Finds the sum that such a text ends with; NULL: it has none. *file_length: bytes of FILE. */
+const char *core_sha256_recorded(const char *text, size_t *file_length);
+
 #endif

@@ -14,7 +14,6 @@
 
 /* Gets path and sum from a submitted experiment's "plan = FILE sha256:HEX". false: it has none. */
 static bool find_plan(const char *name, const char *experiment, AnalysisPlan *plan) {
-  static const char mark[] = " sha256:";
   CoreIni ini;
   bool is_found = false;
   if (core_ini_parse(name, experiment, &ini) != CORE_OK) {
@@ -24,23 +23,23 @@ static bool find_plan(const char *name, const char *experiment, AnalysisPlan *pl
 
   for (size_t i = 0; i < ini.count && !is_found; i++) {
     const CoreIniEntry *entry = &ini.entries[i];
+    size_t length;
     if (strcmp(entry->section, "sweep") != 0 || !entry->key || strcmp(entry->key, "plan") != 0) continue;
-    const char *sum = strstr(entry->value, mark);
-    for (const char *next = sum; next; next = strstr(next + 1, mark)) sum = next;
-    if (!sum || strlen(sum + sizeof mark - 1) != CORE_SHA256 - 1) continue;
-    is_found = core_files_path(plan->path, "%.*s", (int)(sum - entry->value), entry->value) == CORE_OK;
-    memcpy(plan->hash, sum + sizeof mark - 1, CORE_SHA256);
+    const char *sum = core_sha256_recorded(entry->value, &length);
+    if (!sum) continue;
+    is_found = core_files_path(plan->path, "%.*s", (int)length, entry->value) == CORE_OK;
+    memcpy(plan->hash, sum, CORE_SHA256);
   }
 
   core_ini_free(&ini);
   return is_found;
 }
 
-/* Adds a sweep to the plan that it names. */
-static void add_sweep(AnalysisPlans *plans, const char *name, const char *experiment) {
-  AnalysisPlan found = {0};
+/* Returns the plan that a sweep names, added if it is new; NULL: none. */
+static AnalysisPlan *take_plan(AnalysisPlans *plans, const char *name, const char *experiment) {
+  AnalysisPlan found = {.first = NAN};
   size_t index = 0;
-  if (!find_plan(name, experiment, &found)) return;
+  if (!find_plan(name, experiment, &found)) return NULL;
 
   while (index < plans->count &&
          (strcmp(plans->plan[index].path, found.path) != 0 || strcmp(plans->plan[index].hash, found.hash) != 0))
@@ -49,46 +48,30 @@ static void add_sweep(AnalysisPlans *plans, const char *name, const char *experi
     plans->plan = core_memory_resize(plans->plan, (plans->count + 1) * sizeof *plans->plan);
     plans->plan[plans->count++] = found;
   }
-  core_text_appendf(&plans->plan[index].sweeps, "%s%s", plans->plan[index].sweeps.length ? ", " : "", name);
+  return &plans->plan[index];
 }
 
-/* Adds the runs of one sweep to the counts. */
-static int count_runs(StoreQuery *query, const char *sweep, AnalysisPlan *plan) {
+static const char runs_sql[] =
+  "SELECT count(*), total(coalesce(json_extract(config, '$.train.plan'), '') = ?2"
+  " OR coalesce(json_extract(config, '$.program.plan'), '') = ?2), count(begun), min(begun) FROM"
+  " (SELECT config, (SELECT min(started) FROM attempt WHERE attempt.run_id = run.id) AS begun FROM run"
+  " WHERE id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1))";
+
+/* Adds a sweep, and its runs, to the plan. */
+static int add_sweep(StoreQuery *runs, const char *sweep, AnalysisPlan *plan) {
   bool row;
-  store_query_reset(query);
-  store_query_bind_text(query, 1, sweep);
-  store_query_bind_text(query, 2, plan->hash);
-  TRY(store_query_step(query, &row));
+  core_text_appendf(&plan->sweeps, "%s%s", plan->sweeps.length ? ", " : "", sweep);
+  store_query_reset(runs);
+  store_query_bind_text(runs, 1, sweep);
+  store_query_bind_text(runs, 2, plan->hash);
+  TRY(store_query_step(runs, &row));
   if (!row) return CORE_OK;
 
-  plan->runs += (size_t)store_query_int(query, 0);
-  plan->recorded += (size_t)store_query_int(query, 1);
-  plan->started += (size_t)store_query_int(query, 2);
-  plan->first = fmin(plan->first, store_query_real(query, 3)); /* fmin ignores NaN */
+  plan->runs += (size_t)store_query_int(runs, 0);
+  plan->recorded += (size_t)store_query_int(runs, 1);
+  plan->started += (size_t)store_query_int(runs, 2);
+  plan->first = fmin(plan->first, store_query_real(runs, 3)); /* fmin ignores NaN */
   return CORE_OK;
-}
-
-static int count_all_runs(StoreDatabase *database, AnalysisPlans *plans) {
-  StoreQuery *query;
-  char name[128];
-  TRY(store_query_open(database,
-    "SELECT count(*), total(coalesce(json_extract(config, '$.train.plan'), '') = ?2"
-    " OR coalesce(json_extract(config, '$.program.plan'), '') = ?2), count(begun), min(begun) FROM"
-    " (SELECT config, (SELECT min(started) FROM attempt WHERE attempt.run_id = run.id) AS begun FROM run"
-    " WHERE id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1))", &query));
-
-  int code = CORE_OK;
-  for (size_t i = 0; i < plans->count && code == CORE_OK; i++) {
-    plans->plan[i].first = NAN;
-    for (const char *word = core_text_string(&plans->plan[i].sweeps); *word && code == CORE_OK;) {
-      const size_t length = strcspn(word, ",");
-      snprintf(name, sizeof name, "%.*s", (int)length, word);
-      code = count_runs(query, name, &plans->plan[i]);
-      word += length + strspn(word + length, ", ");
-    }
-  }
-  store_query_close(&query);
-  return code;
 }
 
 static AnalysisPlanFile examine_file(const AnalysisPlan *plan) {
@@ -101,21 +84,21 @@ static AnalysisPlanFile examine_file(const AnalysisPlan *plan) {
 }
 
 int analysis_plans_read(StoreDatabase *database, const char *sweeps, AnalysisPlans *plans) {
-  StoreQuery *query;
+  StoreQuery *query = NULL, *runs = NULL;
   bool row = true;
   *plans = (AnalysisPlans){0};
-  TRY(store_query_open(database, "SELECT name, ini FROM sweep WHERE instr(ini, ' sha256:') > 0 AND"
-                       " (?1 IS NULL OR instr(',' || ?1 || ',', ',' || name || ',') > 0) ORDER BY name", &query));
-  store_query_bind_text(query, 1, sweeps);
+  int code = store_query_open(database, "SELECT name, ini FROM sweep WHERE instr(ini, '" CORE_SHA256_MARK "') > 0 AND"
+                              " (?1 IS NULL OR instr(',' || ?1 || ',', ',' || name || ',') > 0) ORDER BY name", &query);
+  if (code == CORE_OK) code = store_query_open(database, runs_sql, &runs);
+  if (code == CORE_OK) store_query_bind_text(query, 1, sweeps);
 
-  int code = store_query_step(query, &row);
-  while (code == CORE_OK && row) {
-    add_sweep(plans, store_query_text(query, 0), store_query_text(query, 1));
-    code = store_query_step(query, &row);
+  while (code == CORE_OK && (code = store_query_step(query, &row)) == CORE_OK && row) {
+    const char *name = store_query_text(query, 0);
+    AnalysisPlan *plan = take_plan(plans, name, store_query_text(query, 1));
+    if (plan) code = add_sweep(runs, name, plan);
   }
   store_query_close(&query);
-
-  if (code == CORE_OK && plans->count > 0) code = count_all_runs(database, plans);
+  store_query_close(&runs);
   for (size_t i = 0; i < plans->count; i++) plans->plan[i].file = examine_file(&plans->plan[i]);
   return code;
 }

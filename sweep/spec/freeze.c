@@ -144,7 +144,7 @@ static void append_resources(CoreText *text, const SweepSpec *spec) {
 
 static void append_plan(CoreText *text, const SweepSpec *spec) {
   CoreText value = {0};
-  core_text_appendf(&value, "%s sha256:%s", spec->plan, spec->plan_hash);
+  core_text_appendf(&value, "%s" CORE_SHA256_MARK "%s", spec->plan, spec->plan_hash);
   core_text_append(text, "plan = ");
   append_value(text, core_text_string(&value));
   core_text_append(text, "\n");

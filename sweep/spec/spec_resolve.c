@@ -119,17 +119,6 @@ static void set_unread(SpecFile *file, int profile) {
   file->spec->unread_allowed = unread && strcmp(unread->entry.value, "allow") == 0;
 }
 
-/* Finds the hash that a submitted sweep's "FILE sha256:HEX" ends with; NULL: it is a file only. */
-static const char *recorded_hash(const char *value, size_t *file_length) {
-  static const char mark[] = " sha256:";
-  const size_t length = strlen(value), tail = sizeof mark - 1 + CORE_SHA256 - 1;
-  if (length <= tail || strncmp(value + length - tail, mark, sizeof mark - 1) != 0) return NULL;
-  const char *hash = value + length - (CORE_SHA256 - 1);
-  if (strspn(hash, "0123456789abcdef") != CORE_SHA256 - 1) return NULL;
-  *file_length = length - tail;
-  return hash;
-}
-
 /* Gets the directory that a file's plan is relative to: that of the experiment file or, for --set, the current one. */
 static int plan_directory(const SpecFile *file, const SpecSetting *plan, char directory[CORE_PATH_MAX]) {
   char *current = get_current_dir_name();
@@ -149,7 +138,7 @@ static int set_plan(SpecFile *file, int profile) {
   size_t length;
   if (!plan) return CORE_OK;
 
-  const char *hash = recorded_hash(plan->entry.value, &length);
+  const char *hash = core_sha256_recorded(plan->entry.value, &length);
   TRY(core_files_path(name, "%.*s", hash ? (int)length : INT_MAX, plan->entry.value));
   TRY(plan_directory(file, plan, directory));
   TRY(core_files_path_in(directory, name, spec->plan));
