@@ -75,6 +75,8 @@ void core_files_remove_leftovers(const char *directory);
 
 /* Formats a path into a buffer of CORE_PATH_MAX bytes. CORE_USAGE: it is too long. */
 int core_files_path(char *path, const char *format, ...) CORE_PRINTF(2, 3);
+/* Splits a path into its directory ("." if it has none) and the name in it; name may be NULL. */
+int core_files_parent(const char *path, char directory[CORE_PATH_MAX], const char **name);
 /* Gets the path of a name that is relative to a directory, unless it is absolute. */
 int core_files_path_in(const char *directory, const char *name, char path[CORE_PATH_MAX]);
 

@@ -120,7 +120,7 @@ int core_files_enter(const char *directory, bool create, const char *operation, 
   return CORE_FAIL;
 }
 
-int core_files_parent(const char *path, char *directory, const char **name) {
+int core_files_parent(const char *path, char directory[CORE_PATH_MAX], const char **name) {
   const char *slash = strrchr(path, '/');
   if (name) *name = slash ? slash + 1 : path;
   if (!slash) return core_files_path(directory, ".");

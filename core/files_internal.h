@@ -11,7 +11,4 @@ int core_files_enter(const char *directory, bool create, const char *operation, 
 /* Whether the path is in the guarded directory. */
 bool core_files_is_guarded(const char *path);
 
-/* Splits a path into its directory ("." if it has none) and the name in it. */
-int core_files_parent(const char *path, char *directory, const char **name);
-
 #endif

@@ -62,30 +62,34 @@ const char *store_lease_host(void) {
   return host;
 }
 
+/* Closes the lease file `fd`, and returns whether another process has locked it. *pid: which, if it runs here; may be
+ * NULL. */
+static bool close_and_find_lock(int fd, long *pid) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  const bool is_held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  close(fd);
+  if (pid) *pid = is_held && lock.l_pid > 0 ? (long)lock.l_pid : 0;
+  return is_held;
+}
+
 bool store_lease_is_held(const char *path) {
   struct stat file;
   if (stat(path, &file) < 0) return false;
   if (is_own(&file)) return true;
-  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return false;
-  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-  close(fd);
-  return held;
+  const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  return fd >= 0 && close_and_find_lock(fd, NULL);
 }
 
 long store_run_writer(const char *root, const char *id) {
   char path[CORE_PATH_MAX];
+  long pid;
   int fd;
   if (store_path_run(root, id, "lease", path) != CORE_OK || core_files_open_reading(path, &fd) != CORE_OK) {
     core_error_clear();
     return 0;
   }
-
-  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  const bool is_held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-  close(fd);
-  return is_held && lock.l_pid > 0 ? (long)lock.l_pid : 0;
+  close_and_find_lock(fd, &pid);
+  return pid;
 }
 
 /* Formats "process 12 on node3" from the lease's text; invalid text becomes "another process". */

@@ -149,13 +149,12 @@ void spec_own_judge_code(SweepSpec *spec) {
 static void append_link_writers(const char *path, CoreText *doubt) {
   struct stat link;
   char directory[CORE_PATH_MAX];
-  const char *slash = strrchr(path, '/');
   if (lstat(path, &link) != 0 || !S_ISLNK(link.st_mode)) return;
 
   if (link.st_uid != geteuid() && link.st_uid != 0) {
     core_text_append(doubt, "it is a symbolic link of ");
     name_owner(link.st_uid, doubt);
-  } else if (core_files_path(directory, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".") == CORE_OK) {
+  } else if (core_files_parent(path, directory, NULL) == CORE_OK) {
     append_directory_writers(directory, "the directory of its symbolic link", doubt);
   }
 }
