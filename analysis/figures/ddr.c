@@ -96,7 +96,7 @@ static int read_dots(AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
     if (code == CORE_OK) code = read_evaluations(ddr, evaluations, run, limit, dot, &untrained);
     if (code == CORE_OK)
       code = analysis_budget_reach(ddr->context->database, run, dot->transitions, panel->budget, &dot->reached);
-    const bool broken = !dot->reached && (run->status == STORE_DIVERGED || run->status == STORE_FAILED);
+    const bool broken = !dot->reached && store_status_is_broken(run->status);
     if (broken) take_worst(ddr, untrained, dot);
     dot->counted = dot->drawn && (dot->reached || broken);
     panel->drawn += dot->drawn;

@@ -51,7 +51,7 @@ static void judge(Search *s) {
       analysis_scored_interval(&s->scored, s->scored.measure, ANALYSIS_AGGREGATE_MEAN, trial->runs, trial->count);
     for (size_t i = 0; i < trial->count; i++) {
       const StoreStatus status = s->context.selection.runs[trial->runs[i]].status;
-      const bool is_bad = status == STORE_DIVERGED || status == STORE_FAILED;
+      const bool is_bad = store_status_is_broken(status);
       judged->bad += is_bad;
       judged->unfinished += !is_bad && !s->scored.runs[trial->runs[i]].ended;
       judged->censored += !is_bad && s->scored.runs[trial->runs[i]].censored;

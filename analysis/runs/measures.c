@@ -306,7 +306,7 @@ static int read_end(Queries *q, const AnalysisRun *of, double budget, double lim
   }
   bool reached = of->status == STORE_FINISHED;
   if (budget > 0 && !reached) TRY(analysis_budget_reach(q->database, of, run->transitions, budget, &reached));
-  run->broken = !reached && (of->status == STORE_DIVERGED || of->status == STORE_FAILED);
+  run->broken = !reached && store_status_is_broken(of->status);
   run->ended = reached || run->broken;
   run->censored = !run->ended && of->status == STORE_STOPPED_BY_RULE;
   return CORE_OK;

@@ -30,6 +30,11 @@ static inline bool store_status_is_final(StoreStatus status) {
   return status == STORE_FINISHED || status == STORE_DIVERGED;
 }
 
+/* Whether a run has ended without a result: it failed or diverged. Its score is that of an untrained policy. */
+static inline bool store_status_is_broken(StoreStatus status) {
+  return status == STORE_FAILED || status == STORE_DIVERGED;
+}
+
 typedef struct StoreState {
   StoreStatus status;
   int attempt;                   /* 1, 2, ...; 0 = never started */

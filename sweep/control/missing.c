@@ -27,7 +27,7 @@ int sweep_missing_check(const char *root, const SweepGrid *grid) {
   for (size_t i = 0; i < grid->runs; i++) {
     StoreState state;
     TRY(store_run_state_read(root, grid->ids[i], true, &state));
-    if (state.status == STORE_FAILED || state.status == STORE_DIVERGED) failed++;
+    if (store_status_is_broken(state.status)) failed++;
     else if (state.status != STORE_FINISHED && state.status != STORE_STOPPED_BY_RULE) remaining++;
   }
   if (failed > 0) return core_error(CORE_FAIL, "%zu runs failed; see sweep status %s", failed, grid->spec->name);

@@ -344,7 +344,7 @@ static int job_start(JobSet *set, Job *job) {
 static void record_failure(const JobSet *set, const Job *job, const char *reason, bool with_last_message) {
   StoreState state;
   if (store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK) core_warn("%s", core_error_message());
-  if (state.status == STORE_FAILED || state.status == STORE_DIVERGED || state.status == STORE_RUNNING) return;
+  if (store_status_is_broken(state.status) || state.status == STORE_RUNNING) return;
   char line[256] = "";
   if (with_last_message) sweep_trainer_last_line(set->root, job_id(set, job), line, sizeof line);
   state.status = STORE_FAILED;
@@ -375,7 +375,7 @@ static void end_external(JobSet *set, Job *job, const StoreState *state) {
   }
   set_phase(set, job, JOB_ENDED);
   if (state->status == STORE_FINISHED) set->finished++;
-  if (state->status == STORE_FAILED || state->status == STORE_DIVERGED) set->failed++;
+  if (store_status_is_broken(state->status)) set->failed++;
 }
 
 void job_set_poll_external(JobSet *set, JobSet *const *all, size_t count) {

@@ -382,7 +382,7 @@ static void find_reason(const char *root, const char *name, char *reason, size_t
   for (size_t i = 0; i < manifest.count && !*reason; i++) {
     StoreState state;
     if (store_run_state_read(root, manifest.ids[i], true, &state) != CORE_OK) continue;
-    if (state.status == STORE_FAILED || state.status == STORE_DIVERGED)
+    if (store_status_is_broken(state.status))
       snprintf(reason, size, "%s/%zu (%s): %s", name, i, manifest.ids[i],
                *state.message ? state.message : store_status_name(state.status));
   }

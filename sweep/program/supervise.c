@@ -264,7 +264,7 @@ static int finish(Supervisor *s) {
 
   s->state.message[0] = '\0';
   s->state.status = program_ending_status(&ending);
-  if (s->state.status == STORE_FAILED || s->state.status == STORE_DIVERGED)
+  if (store_status_is_broken(s->state.status))
     program_ending_describe(&ending, s->state.message, sizeof s->state.message);
 
   judge_metrics(s);

@@ -47,8 +47,7 @@ static int read_measures(const ServeContext *context, Study *study) {
 static bool is_broken(const Study *study, size_t run) {
   const size_t index = study->groups->index[run];
   if (index == SIZE_MAX) return false;
-  const StoreStatus status = study->sweep->view->progress.run[index].state.status;
-  return status == STORE_DIVERGED || status == STORE_FAILED;
+  return store_status_is_broken(study->sweep->view->progress.run[index].state.status);
 }
 
 static void score_trials(Study *study) {

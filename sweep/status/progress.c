@@ -19,7 +19,7 @@ static const double unfinished_max = 0.999; /* largest fraction of a run that is
 /* Returns the finished fraction of a run. Failed runs count as 0: their work may be lost, and nothing resumes them. */
 static double run_fraction(const SweepState *state) {
   if (state->status == STORE_FINISHED || state->status == STORE_STOPPED_BY_RULE) return 1;
-  if (state->status == STORE_FAILED || state->status == STORE_DIVERGED || state->transitions_total <= 0) return 0;
+  if (store_status_is_broken(state->status) || state->transitions_total <= 0) return 0;
   return fmin(unfinished_max, (double)state->transitions / (double)state->transitions_total);
 }
 

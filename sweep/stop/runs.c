@@ -191,7 +191,7 @@ int sweep_stop_runs_read(StoreDatabase *database, const SweepGrid *grid, const S
     const StoreStatus status = runs->status[i];
     memcpy(run->id, grid->ids[i], CORE_RUN_ID);
     run->ddr = NAN;
-    run->is_broken = status == STORE_FAILED || status == STORE_DIVERGED;
+    run->is_broken = store_status_is_broken(status);
     run->is_over = status == STORE_FINISHED || run->is_broken;
     set_log_state(log, run);
   }
