@@ -85,6 +85,12 @@ static int understand(AnalysisCurveSet *set) {
   return set->references ? find_references(set) : CORE_OK;
 }
 
+void analysis_curve_set_title(const AnalysisCurveSet *set, const AnalysisColumn *column, char *title, size_t size) {
+  if (strcmp(column->name, "evaluation.episode_return") == 0)
+    snprintf(title, size, "%s", set->context.selection.return_name);
+  else analysis_column_title(column, title, size);
+}
+
 bool analysis_curve_set_is_log(const AnalysisCurveSet *set, size_t column) {
   return set->log_y || analysis_column_is_log(set->columns[column]);
 }
@@ -366,8 +372,7 @@ static void extend_broken(AnalysisCurveSet *set, size_t c) {
   for (size_t r = 0; r < set->context.selection.count; r++) {
     const AnalysisRun *run = &set->context.selection.runs[r];
     AnalysisCurve *curve = &set->curves[c][r];
-    const bool is_broken = run->status == STORE_DIVERGED || run->status == STORE_FAILED;
-    if (!is_broken || curve->n == 0) continue;
+    if (!store_status_is_broken(run->status) || curve->n == 0) continue;
     const double last = curve->x[curve->n - 1], end = analysis_run_total(run);
     const double worst = curve->x[0] > 0 && isfinite(low) ? low : curve->y[0];
     if (!(end > last)) continue;

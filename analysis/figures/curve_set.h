@@ -97,6 +97,8 @@ double analysis_curve_set_reference(const AnalysisCurveSet *set, const AnalysisR
                                     size_t column);
 /* Returns the column that a panel shows. */
 const AnalysisColumn *analysis_curve_set_shown(const AnalysisCurveSet *set, size_t panel, size_t column);
+/* Writes a column's axis title; returns have the name that the selection's programs give them. */
+void analysis_curve_set_title(const AnalysisCurveSet *set, const AnalysisColumn *column, char *title, size_t size);
 /* Whether the column is shown on a log axis, and averaged as logarithms. */
 bool analysis_curve_set_is_log(const AnalysisCurveSet *set, size_t column);
 /* Describes the interval for files: analysis_interval_description, or that of another kind. */

@@ -301,9 +301,7 @@ static AnalysisPlot *make_plot(const Asymptotes *a) {
   const AnalysisCurveSet *set = &a->set;
   char title[160];
   AnalysisLineStyle *looks = analysis_curve_styles(set);
-  analysis_column_title(set->columns[0], title, sizeof title);
-  if (strcmp(set->columns[0]->name, "evaluation.episode_return") == 0)
-    snprintf(title, sizeof title, "%s", set->context.selection.return_name);
+  analysis_curve_set_title(set, set->columns[0], title, sizeof title);
   AnalysisPlot *plot = analysis_plot_create(set->context.style, analysis_abscissa_titles[0], false, title, false);
   for (size_t p = 0; p < set->panel_count; p++) {
     const size_t panel = analysis_plot_panel(plot, set->panel_count > 1 ? set->panel_name[p] : "", "");

@@ -293,9 +293,7 @@ static AnalysisPlot *make_plot(const Best *b) {
 
   if (b->is_number) { /* a second panel cannot have numbers where the first one has names */
     const size_t scores = analysis_plot_panel(plot, "its score, corrected for the choice", "");
-    analysis_column_title(b->set.columns[0], score, sizeof score);
-    if (strcmp(b->set.columns[0]->name, "evaluation.episode_return") == 0)
-      snprintf(score, sizeof score, "%s", b->set.context.selection.return_name);
+    analysis_curve_set_title(&b->set, b->set.columns[0], score, sizeof score);
     analysis_plot_panel_axis(plot, scores, score, false);
     for (size_t k = 0; k < b->budgets; k++) {
       y[k] = b->winner[k].score.center;

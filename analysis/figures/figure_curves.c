@@ -142,12 +142,6 @@ static void add_caption(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   core_text_free(&text);
 }
 
-static void format_title(const AnalysisCurveSet *set, const AnalysisColumn *column, char *title, size_t size) {
-  if (strcmp(column->name, "evaluation.episode_return") == 0)
-    snprintf(title, size, "%s", set->context.selection.return_name);
-  else analysis_column_title(column, title, size);
-}
-
 /* Maximum number of panels in one row per column, if there are several columns. */
 enum { ROW_MOST = 6 };
 
@@ -166,7 +160,7 @@ static void add_panels(const AnalysisCurveSet *set, AnalysisPlot *plot) {
     const bool comparable = isfinite(analysis_column_range(shown, log).high), is_other = shown != set->columns[c];
     if (set->own_axes) analysis_plot_panel_axis_x(plot, panel);
     if (set->column_count == 1 && (!set->own_axes || comparable) && !is_other) continue;
-    format_title(set, shown, title, sizeof title);
+    analysis_curve_set_title(set, shown, title, sizeof title);
     analysis_plot_panel_axis(plot, panel, rows && p > 0 && !is_other ? "" : title, log);
   }
 }
@@ -202,7 +196,7 @@ static void add_legend(const AnalysisCurveSet *set, AnalysisPlot *plot, const An
 static AnalysisPlot *make_plot(const AnalysisCurveSet *set) {
   char title[160];
   AnalysisLineStyle *looks = analysis_curve_styles(set);
-  format_title(set, set->columns[0], title, sizeof title);
+  analysis_curve_set_title(set, set->columns[0], title, sizeof title);
   AnalysisPlot *plot = analysis_plot_create(set->context.style, analysis_abscissa_titles[set->abscissa], set->log_x,
                                             title, analysis_curve_set_is_log(set, 0));
   add_panels(set, plot);

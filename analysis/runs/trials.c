@@ -171,6 +171,10 @@ static int by_place(const void *left, const void *right) {
   return (a->place > b->place) - (a->place < b->place);
 }
 
+void analysis_trials_sort(AnalysisTrials *trials) {
+  qsort(trials->trials, trials->count, sizeof *trials->trials, by_place);
+}
+
 int analysis_trials_find_search(StoreDatabase *database, const char *sweep, bool *has) {
   AnalysisTrials trials = {0};
   *has = false;
@@ -194,7 +198,7 @@ int analysis_trials_read(StoreDatabase *database, const AnalysisSelection *selec
   int code = CORE_OK;
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++) code = add_run(trials, selection, r, query);
   store_query_close(&query);
-  qsort(trials->trials, trials->count, sizeof *trials->trials, by_place);
+  analysis_trials_sort(trials);
   return code;
 }
 

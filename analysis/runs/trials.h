@@ -38,6 +38,8 @@ int analysis_trials_find_search(StoreDatabase *database, const char *sweep, bool
  * no setting varies, or there are too many settings or values. Call analysis_trials_free, also after an error. */
 int analysis_trials_read_grid(const AnalysisSelection *selection, const AnalysisGrouping *configurations,
                               AnalysisTrials *trials);
+/* Sorts the trials by their places. */
+void analysis_trials_sort(AnalysisTrials *trials);
 void analysis_trials_free(AnalysisTrials *trials);
 
 /* Computes the importance of the space's settings from the scores of the trials list[n] (importance.h): main[axes]

@@ -76,11 +76,6 @@ static size_t number_of(const CoreSearch *space, const double *coordinate) {
   return number;
 }
 
-static int by_place(const void *left, const void *right) {
-  const AnalysisTrial *a = left, *b = right;
-  return (a->place > b->place) - (a->place < b->place);
-}
-
 /* Makes the trials; index: [axis][configuration]. */
 static void make_trials(AnalysisTrials *trials, const AnalysisMembers *members, const double *index, size_t count) {
   CoreSearch *space = &trials->space;
@@ -100,7 +95,7 @@ static void make_trials(AnalysisTrials *trials, const AnalysisMembers *members, 
     }
     trial->place = number_of(space, trial->coordinate);
   }
-  qsort(trials->trials, trials->count, sizeof *trials->trials, by_place);
+  analysis_trials_sort(trials);
 }
 
 int analysis_trials_read_grid(const AnalysisSelection *selection, const AnalysisGrouping *configurations,
