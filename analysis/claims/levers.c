@@ -17,6 +17,8 @@ typedef struct Levers {
   Settings set[LEVERS_MAX];
   double sum[LEVERS_MAX], strata[LEVERS_MAX]; /* sum over the strata in which it has one, and their number */
   size_t count;
+  double *weight;                             /* [LEVERS_MAX][cells] weights of the cells' means; NULL: not needed */
+  size_t cells;
 } Levers;
 
 /* Points of a stratum: x NaN: left out. */
@@ -58,36 +60,44 @@ static void add_smallest(Settings *list, size_t *count, const Settings *set) {
 
 /* ---- slopes ------------------------------------------------------------------------------------------------------ */
 
-/* Computes the slope of y over x within the blocks of a lever, classes of points that differ in it only. NaN: x is the
- * same in each block. difference: [count][count]. */
-static double find_slope(const Points *p, const Settings *lever, const Settings *difference) {
-  double products = 0, squares = 0;
+/* Computes weight[count] of the slope of y over x, the sum of weight x y, within the blocks of a lever: classes of
+ * points that differ in it only. false: x is the same in each block. difference: [count][count]. */
+static bool set_slope_weights(const Points *p, const Settings *lever, const Settings *difference, double *weight) {
+  double squares = 0;
   bool *done = core_memory_zero_allocate(p->count + 1, sizeof *done);
+  for (size_t i = 0; i < p->count; i++) weight[i] = 0;
   for (size_t i = 0; i < p->count; i++) {
-    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
-    for (size_t k = i; k < p->count && !done[i]; k++) {
-      if (!isfinite(p->x[k]) || !is_subset(&difference[i * p->count + k], lever)) continue;
-      n++;
-      x += p->x[k];
-      y += p->y[k];
-      xx += p->x[k] * p->x[k];
-      xy += p->x[k] * p->y[k];
-      if (k > i) done[k] = true;
+    double n = 0, mean = 0;
+    if (done[i] || !isfinite(p->x[i])) continue; /* a point that is left out begins no block */
+    for (int pass = 0; pass < 2; pass++) {
+      for (size_t k = i; k < p->count; k++) {
+        if (!isfinite(p->x[k]) || !is_subset(&difference[i * p->count + k], lever)) continue;
+        if (pass == 0) {
+          mean = (n * mean + p->x[k]) / (n + 1);
+          n++;
+        } else if (n > 1) {
+          weight[k] = p->x[k] - mean;
+          squares += weight[k] * weight[k];
+          done[k] = k > i;
+        }
+      }
     }
-    if (n < 2) continue;
-    products += xy - x * y / n;
-    squares += xx - x * x / n;
   }
   free(done);
-  return squares > 1e-9 ? products / squares : NAN;
+  for (size_t i = 0; i < p->count; i++) weight[i] /= squares;
+  return squares > 1e-9;
 }
 
-static void add_slope(Levers *levers, const Settings *lever, double slope) {
+/* Adds a slope. own: [count] weights of the stratum's points. */
+static void add_slope(Levers *levers, const Settings *lever, const Points *p, const double *own) {
   size_t i = 0;
   while (i < levers->count && !is_equal(&levers->set[i], lever)) i++;
-  if (i == LEVERS_MAX || isnan(slope)) return;
+  if (i == LEVERS_MAX) return;
   if (i == levers->count) levers->set[levers->count++] = *lever;
-  levers->sum[i] += slope;
+  for (size_t k = 0; k < p->count; k++) {
+    levers->sum[i] += own[k] == 0 ? 0 : own[k] * p->y[k];
+    if (levers->weight) levers->weight[i * levers->cells + p->first + k] = own[k];
+  }
   levers->strata[i]++;
 }
 
@@ -103,7 +113,10 @@ static void add_levers(const AnalysisTable *table, const AnalysisCells *cells, c
       add_smallest(smallest, &count, set);
     }
   }
-  for (size_t l = 0; l < count; l++) add_slope(levers, &smallest[l], find_slope(p, &smallest[l], difference));
+  double *weight = core_memory_allocate((p->count + 1) * sizeof *weight);
+  for (size_t l = 0; l < count; l++)
+    if (set_slope_weights(p, &smallest[l], difference, weight)) add_slope(levers, &smallest[l], p, weight);
+  free(weight);
   free(difference);
 }
 
@@ -114,8 +127,8 @@ static AnalysisTestResult test_levers(const Levers *levers, const AnalysisCells 
   if (levers->count < ANALYSIS_LEVERS_MIN) return result;
   for (size_t l = 0; l < levers->count; l++) slope[l] = levers->sum[l] / levers->strata[l];
   const double n = (double)levers->count;
-  const AnalysisContrast mean = {analysis_mean(slope, levers->count), analysis_sd(slope, levers->count) / sqrt(n),
-                                 n - 1};
+  const AnalysisContrast mean = {.estimate = analysis_mean(slope, levers->count),
+                                 .error = analysis_sd(slope, levers->count) / sqrt(n), .degrees = n - 1};
   result.interval = analysis_contrast_interval(mean, cells->count);
   result.p_for = analysis_contrast_above(mean, 0);
   result.p_against = analysis_contrast_below(mean, 0);
@@ -174,9 +187,28 @@ AnalysisTestResult analysis_test_relation_grows(const AnalysisTable *table, cons
   return test_levers(&levers, cells);
 }
 
+/* Raises the probabilities to those of Student's t over seeds. Unlike slopes over x, comparisons of thirds share points
+ * along several levers, so that the noise of a point moves all of them. Cells of one run have no spread and no test. */
+static void check_seeds(const Levers *levers, const AnalysisCells *cells, AnalysisTestResult *result) {
+  double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight);
+  bool has_seeds = true;
+  for (size_t c = 0; c < cells->cells; c++) {
+    for (size_t l = 0; l < levers->count; l++)
+      weight[c] += levers->weight[l * cells->cells + c] / levers->strata[l] / (double)levers->count;
+    has_seeds = has_seeds && (weight[c] == 0 || cells->first[c + 1] - cells->first[c] > 1);
+  }
+  const AnalysisContrast contrast = has_seeds ? analysis_contrast(cells, weight) : (AnalysisContrast){.error = NAN};
+  if (contrast.error > 0) {
+    result->p_for = fmax(result->p_for, analysis_contrast_above(contrast, 0));
+    result->p_against = fmax(result->p_against, analysis_contrast_below(contrast, 0));
+  }
+  free(weight);
+}
+
 /* Compares the middle third of each stratum by x (x = 1) with an outer one (x = 0); the third one is left out. */
 static AnalysisTestResult compare_thirds(const AnalysisTable *table, const AnalysisCells *cells, bool high) {
-  Levers levers = {.count = 0};
+  Levers levers = {.cells = cells->cells};
+  levers.weight = core_memory_zero_allocate(LEVERS_MAX * cells->cells + 1, sizeof *levers.weight);
   for (size_t s = 0; s < cells->strata; s++) {
     Points p = points_create(cells, s);
     rank_means(cells, &p, cells->x, p.x);
@@ -189,7 +221,10 @@ static AnalysisTestResult compare_thirds(const AnalysisTable *table, const Analy
     add_levers(table, cells, &p, &levers);
     free(p.x);
   }
-  return test_levers(&levers, cells);
+  AnalysisTestResult result = test_levers(&levers, cells);
+  if (!isnan(result.p_for)) check_seeds(&levers, cells, &result);
+  free(levers.weight);
+  return result;
 }
 
 AnalysisTestResult analysis_test_middle(const AnalysisTable *table, const AnalysisCells *cells) {
