@@ -65,18 +65,18 @@ static void divide_strata(AnalysisCells *cells, bool has_gains) {
   }
 }
 
-/* Relates late gains to all that the cell gained. With g the late gain, G the gain since the start and M its mean,
- * g / M + margin (1 - G / M) has the mean of g / M, and is below the margin where g is below margin x G. A cell that
- * gained nothing is on no plateau that it has reached: its x is 1. */
+/* Relates late gains to all that the cell gained. With g the late gain, G the gain since the start and S the mean of
+ * |G|, (g - margin x G) / S + margin is on average below the margin where g is below margin x G. S is the mean gain if
+ * all runs gained; if not, as in a cell that learned nothing, the value keeps its sign and its spread. */
 static void relate_gains(const AnalysisTable *table, AnalysisCells *cells) {
   for (size_t c = 0; c < cells->cells; c++) {
-    double sum = 0;
+    double size = 0;
     for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++)
-      sum += table->metrics[cells->run[i]].value[ANALYSIS_MEASURE_total_gain];
-    const double mean = sum / (double)(cells->first[c + 1] - cells->first[c]);
+      size += fabs(table->metrics[cells->run[i]].value[ANALYSIS_MEASURE_total_gain]);
+    size /= (double)(cells->first[c + 1] - cells->first[c]);
     for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) {
       const double gained = table->metrics[cells->run[i]].value[ANALYSIS_MEASURE_total_gain];
-      cells->x[i] = mean > 0 ? cells->x[i] / mean + PLATEAU_MARGIN * (1 - gained / mean) : 1;
+      cells->x[i] = size > 0 ? (cells->x[i] - PLATEAU_MARGIN * gained) / size + PLATEAU_MARGIN : 1;
     }
   }
 }
