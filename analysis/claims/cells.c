@@ -440,6 +440,7 @@ void analysis_cells_free(AnalysisCells *cells) {
   free(cells->key);
   free(cells->second);
   free(cells->stratum);
+  free(cells->allowance);
   memset(cells, 0, sizeof *cells);
 }
 

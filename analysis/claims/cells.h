@@ -15,6 +15,7 @@ typedef struct AnalysisCells {
   size_t *first;           /* [cells + 1] first run of cell c in `run` */
   double *key, *second;    /* [cells] */
   size_t *stratum;         /* [strata + 1] first cell of stratum s */
+  struct AnalysisAllowance *allowance; /* [cells] what the runs may not show (allowance.h); NULL: nothing */
   size_t cells, strata;
   size_t unfinished, missing, censored; /* censored: unfinished runs that were stopped by a rule */
   size_t diverged, failed; /* runs of `count` that have the score of an untrained policy */

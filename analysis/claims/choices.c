@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/claims/allowance.h"
 #include "analysis/claims/contrast_internal.h"
 #include "core/memory.h"
 
@@ -109,13 +110,27 @@ static size_t end_contrast(const Choices *c, bool high, size_t index, AnalysisCo
   return used;
 }
 
+/* Returns the cells with the allowances of analysis_allow_sides, which the caller frees; *allowance NULL: none. */
+static AnalysisCells allow_sides(const AnalysisCells *cells, bool high, AnalysisAllowance **allowance) {
+  AnalysisCells sides = *cells;
+  bool *is_end = core_memory_zero_allocate(cells->cells + 1, sizeof *is_end);
+  for (size_t s = 0; s < cells->strata; s++) is_end[high ? cells->stratum[s + 1] - 1 : cells->stratum[s]] = true;
+  *allowance = analysis_allow_sides(cells, is_end);
+  sides.allowance = *allowance;
+  free(is_end);
+  return sides;
+}
+
 /* Tests whether another key beats the one at the end, with Bonferroni for the number of candidates: one for all strata,
- * or one in each if these have different keys. */
+ * or one in each if these have different keys. That other key may owe its lead to failures that its runs do not show,
+ * which is allowed for; or else two keys beat the end, with the allowance for failures of the whole side. */
 AnalysisTestResult analysis_test_end(const AnalysisCells *cells, bool high) {
   AnalysisTestResult result = ANALYSIS_NOT_TESTED;
+  AnalysisAllowance *allowance;
+  const AnalysisCells sides = allow_sides(cells, high, &allowance);
   Choices c = choices_create(cells);
   const bool same = has_same_keys(cells);
-  double best = -INFINITY, beaten = 1, unbeaten = 0, choices;
+  double best = -INFINITY, beaten = 1, unbeaten = 0, first = 1, second = 1, choices;
   for (size_t index = 0; index < (same ? c.keys : 1); index++) {
     AnalysisContrast contrast;
     const size_t used = end_contrast(&c, high, same ? index : SIZE_MAX, &contrast, &choices);
@@ -127,11 +142,16 @@ AnalysisTestResult analysis_test_end(const AnalysisCells *cells, bool high) {
       best = contrast.estimate;
       result.interval = analysis_contrast_interval(contrast, cells->count);
     }
+    if (!allowance || !same) continue;
+    const double p = fmin(1, choices * analysis_contrast_above(analysis_contrast(&sides, c.weight), 0));
+    second = fmin(second, fmax(first, p));
+    first = fmin(first, p);
   }
   if (result.strata > 0) {
-    result.p_for = beaten;
+    result.p_for = fmin(beaten, second);
     result.p_against = unbeaten;
   }
+  free(allowance);
   choices_free(&c);
   return result;
 }
@@ -141,6 +161,7 @@ static AnalysisContrast end_gain(const Choices *c, bool high) {
   AnalysisCells cells = *c->cells;
   size_t used = 0;
   cells.score = cells.x;
+  cells.allowance = NULL; /* it is that of scores */
   memset(c->weight, 0, (cells.cells + 1) * sizeof *c->weight);
   for (size_t s = 0; s < cells.strata; s++) {
     const size_t n = count_cells(&cells, s), begin = cells.stratum[s];
@@ -250,7 +271,7 @@ static EndTest test_key(const Choices *c, size_t k, size_t end, size_t other_end
 
 /* Returns the interval of the largest loss of key k to another key at a second key; negative if none beats it. */
 static AnalysisInterval largest_loss(const Choices *c, size_t k, size_t second) {
-  AnalysisContrast largest = {-INFINITY, 0, 1}, contrast;
+  AnalysisContrast largest = {.estimate = -INFINITY, .degrees = 1}, contrast;
   for (size_t j = 0; j < c->keys; j++) {
     if (j == k || setting_contrast(c, (Setting){j, second}, (Setting){k, second}, &contrast) == 0) continue;
     if (contrast.estimate > largest.estimate) largest = contrast;

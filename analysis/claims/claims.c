@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/claims/allowance.h"
 #include "analysis/claims/clock.h"
 #include "analysis/claims/permute.h"
 #include "analysis/claims/scale.h"
@@ -117,8 +118,21 @@ static size_t estimate_seeds(size_t seeds, double p, double level) {
   return isfinite(needed) && needed <= MORE_SEEDS_MAX ? (size_t)fmax(needed, (double)seeds + 1) : 0;
 }
 
+/* Whether a claim would be decided if its runs showed every failure that they may have, and no skew. */
+static bool is_decided_by_seen(const AnalysisTable *table, const AnalysisCells *cells, const AnalysisClaimResult *f) {
+  if (analysis_test_is_of_ranks(f->claim->test)) return false; /* ranks have no allowance */
+  AnalysisCells seen = *cells;
+  AnalysisClaimResult found = *f;
+  seen.allowance = NULL;
+  found.tasks = NULL;
+  found.task_count = 0;
+  analysis_strata_test(table, &seen, &found);
+  free(found.tasks);
+  return !found.disagree && (found.p_for <= f->level || found.p_against <= f->level);
+}
+
 /* Sets the reason of an undecided claim, and the number of seeds that would decide it. */
-static void explain(const AnalysisCells *cells, AnalysisClaimResult *f) {
+static void explain(const AnalysisTable *table, const AnalysisCells *cells, AnalysisClaimResult *f) {
   const size_t seeds_min = find_seeds_min(cells, f->claim->test, f->seeds, f->level);
   if (f->censored > 0) {
     snprintf(f->reason, sizeof f->reason, "%zu runs were stopped by a rule; --budget %.6g compares what all reached",
@@ -137,6 +151,12 @@ static void explain(const AnalysisCells *cells, AnalysisClaimResult *f) {
   if (seeds_min > 0) {
     snprintf(f->reason, sizeof f->reason, "undecidable with %zu seeds: needs at least %zu", f->seeds, seeds_min);
     f->more_seeds = seeds_min;
+    return;
+  }
+  if (is_decided_by_seen(table, cells, f)) {
+    f->unseen = true;
+    f->failures_differ = analysis_failures_differ(cells, f->claim, f->reason, sizeof f->reason);
+    if (!f->failures_differ && f->seeds < ANALYSIS_UNSEEN_RUNS) f->more_seeds = ANALYSIS_UNSEEN_RUNS;
     return;
   }
   const bool is_alone = f->p_together_for <= f->level || f->p_together_against <= f->level;
@@ -231,7 +251,7 @@ static void judge(const AnalysisTable *table, AnalysisCells *cells, size_t all, 
              "predict further seeds");
   } else if (!isnan(f->p_for)) {
     decide(f, f->p_for, f->p_against);
-    if (f->verdict == ANALYSIS_UNDECIDED) explain(cells, f);
+    if (f->verdict == ANALYSIS_UNDECIDED) explain(table, cells, f);
     note_violation(cells, f);
   } else if (!all_are_finite(cells)) {
     snprintf(f->reason, sizeof f->reason, "a run has no finite value on the scale of the measure, and the test "
@@ -254,8 +274,8 @@ static void copy_counts(const AnalysisCells *cells, AnalysisClaimResult *f) {
   f->runs = cells->count;
 }
 
-static int evaluate(StoreDatabase *database, const AnalysisClaimsOptions *options, const AnalysisClaim *claim,
-                    const AnalysisTable *table, AnalysisClaimResult *f) {
+int analysis_claim_test(StoreDatabase *database, const AnalysisClaimsOptions *options, const AnalysisClaim *claim,
+                        const AnalysisTable *table, AnalysisClaimResult *f) {
   const AnalysisTestInfo *info = analysis_test_info(claim->test);
   const int looks = count_looks(options, claim);
   AnalysisCells cells;
@@ -278,6 +298,7 @@ static int evaluate(StoreDatabase *database, const AnalysisClaimsOptions *option
   if (cells.cells < all && needs_all_cells(claim->test)) drop_small_cells(&cells, SIZE_MAX);
   f->cells = cells.cells;
   f->seeds = analysis_cells_seeds_min(&cells);
+  analysis_cells_allow(table, &cells, f);
   judge(table, &cells, all, f);
   analysis_cells_free(&cells);
   return CORE_OK;
@@ -324,7 +345,7 @@ size_t analysis_claims_correct(AnalysisClaimResult *results, size_t count) {
     f->p_for = is_for ? corrected / 2 : fmax(f->p_for, corrected / 2);
     f->p_against = is_for ? fmax(f->p_against, corrected / 2) : corrected / 2;
     decide(f, f->p_for, f->p_against);
-    if (f->verdict != ANALYSIS_UNDECIDED || has_obstacle(f)) continue;
+    if (f->verdict != ANALYSIS_UNDECIDED || has_obstacle(f) || f->unseen) continue;
     if (!was_undecided) snprintf(f->reason, sizeof f->reason, "not significant among %zu claims", tested);
     if (!is_of_points(f->claim->test))
       f->more_seeds = estimate_seeds(f->seeds, uncorrected, f->level / (double)(tested - k));
@@ -377,7 +398,7 @@ int analysis_claims_test(StoreDatabase *database, const AnalysisSelection *selec
   *count = 0;
   for (size_t i = 0; i < CLAIMS && code == CORE_OK; i++) {
     if (is_selected(options, &claims[i]))
-      code = evaluate(database, options, &claims[i], &table, &(*results)[(*count)++]);
+      code = analysis_claim_test(database, options, &claims[i], &table, &(*results)[(*count)++]);
     else if (options->others) code = count_if_it_has_runs(&claims[i], &table, options->others);
   }
   if (code == CORE_OK && options->correct) analysis_claims_correct(*results, *count);

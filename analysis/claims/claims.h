@@ -84,6 +84,8 @@ typedef struct AnalysisClaimResult {
   AnalysisInterval condition;  /* that of the second condition of plateaus and switches (tests.h), else NaN */
   AnalysisTaskResult *tasks;   /* [task_count] tasks tested alone; NULL: fewer than two */
   size_t task_count;
+  bool unseen;                 /* failures or skew that the runs may hide prevent a verdict (allowance.h) */
+  bool failures_differ;        /* likewise, and settings differ in their rates of failures */
   bool disagree;               /* tasks significantly show different sides, which prevents a verdict */
   AnalysisComparison comparison; /* scale of the interval, unless it is of ranks */
   double margin;               /* margin of the statistic for EQUAL and similar tests, else NaN */
@@ -137,6 +139,10 @@ void analysis_claims_free(AnalysisClaimResult **results, size_t count);
  * CORE_USAGE: an unknown id; the message names the nearest. */
 int analysis_claims_evaluate(StoreDatabase *database, const AnalysisSelection *selection,
                              const AnalysisClaimsOptions *options, AnalysisClaimResult **results, size_t *count);
+
+/* Tests one claim, of claims.def or of the caller's own, on the runs of a table; free f->tasks. database: as below. */
+int analysis_claim_test(StoreDatabase *database, const AnalysisClaimsOptions *options, const AnalysisClaim *claim,
+                        const AnalysisTable *table, AnalysisClaimResult *f);
 
 /* Does the same with existing metrics[selection->count]. membership NULL: as options->all_runs. database: used for
  * score_at_time and coverage, which depend on the compared runs; NULL: `metrics` has them. */

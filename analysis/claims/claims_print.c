@@ -69,7 +69,7 @@ static void append_test(const AnalysisClaimResult *f, CoreText *text) {
                       f->p_for, f->p_against, f->runs, f->cells, f->strata);
   }
   if (f->verdict == ANALYSIS_UNDECIDED && !isnan(f->interval.center)) {
-    if (f->censored || f->codes || f->disagree) core_text_appendf(text, "; %s", f->reason);
+    if (f->censored || f->codes || f->disagree || f->unseen) core_text_appendf(text, "; %s", f->reason);
     else if (f->more_seeds)
       core_text_appendf(text, "; %s: about %zu seeds would decide (power 0.5)", f->reason, f->more_seeds);
     else core_text_appendf(text, "; %s, and more seeds would hardly help", f->reason);
@@ -225,6 +225,7 @@ static json_t *claim_json(const AnalysisClaimResult *f) {
   json_object_set_new(object, "condition_high", number(f->condition.high));
   json_object_set_new(object, "tasks", tasks_json(f));
   json_object_set_new(object, "tasks_disagree", json_boolean(f->disagree));
+  json_object_set_new(object, "failures_differ", json_boolean(f->failures_differ));
   json_decref(found);
   return object;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/claims/allowance.h"
 #include "core/memory.h"
 
 static double cell_mean(const AnalysisCells *cells, size_t c) { return analysis_cells_mean(cells, cells->score, c); }
@@ -13,7 +14,7 @@ static double cell_mean(const AnalysisCells *cells, size_t c) { return analysis_
 AnalysisContrast analysis_contrast(const AnalysisCells *cells, const double *weight) {
   double variance = 0, fourth = 0;
   size_t smallest = SIZE_MAX, largest = 0;
-  AnalysisContrast contrast = {0, 0, 1};
+  AnalysisContrast contrast = {0, 0, 1, 0, 0};
   for (size_t c = 0; c < cells->cells; c++) {
     const size_t n = cells->first[c + 1] - cells->first[c];
     if (weight[c] == 0) continue;
@@ -28,11 +29,12 @@ AnalysisContrast analysis_contrast(const AnalysisCells *cells, const double *wei
   contrast.error = sqrt(variance);
   if (variance > 0) contrast.degrees = variance * variance / fourth;
   if (smallest < largest) contrast.degrees = fmin(contrast.degrees, (double)(smallest - 1));
+  analysis_contrast_allow(cells, weight, &contrast);
   return contrast;
 }
 
 double analysis_contrast_above(AnalysisContrast contrast, double bound) {
-  const double distance = contrast.estimate - bound, d = contrast.degrees;
+  const double distance = contrast.estimate - contrast.over - bound, d = contrast.degrees;
   if (isnan(distance) || isnan(contrast.error)) return NAN;
   if (contrast.error == 0) return 1;
   const double t = distance / contrast.error, tail = analysis_incomplete_beta(d / 2, 0.5, d / (d + t * t)) / 2;
@@ -40,7 +42,10 @@ double analysis_contrast_above(AnalysisContrast contrast, double bound) {
 }
 
 double analysis_contrast_below(AnalysisContrast contrast, double bound) {
+  const double over = contrast.over;
   contrast.estimate = -contrast.estimate;
+  contrast.over = contrast.under;
+  contrast.under = over;
   return analysis_contrast_above(contrast, -bound);
 }
 
@@ -277,7 +282,8 @@ double analysis_order_violation(const AnalysisCells *cells, int sign, double pai
     for (size_t j = i + 1; j < keys; j++) {
       memset(weight, 0, (cells->cells + 1) * sizeof *weight);
       if (analysis_add_pair_weights(cells, key[j], NAN, key[i], NAN, sign, weight) == 0) continue;
-      const AnalysisContrast contrast = analysis_contrast(cells, weight);
+      AnalysisContrast contrast = analysis_contrast(cells, weight);
+      contrast.over = contrast.under = 0; /* a caution needs less than a verdict */
       const double p = analysis_contrast_below(contrast, 0);
       pairs++;
       if (!(p < p_min)) continue;

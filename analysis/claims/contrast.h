@@ -20,7 +20,9 @@ typedef struct AnalysisTestResult {
 
 enum { ANALYSIS_SEEDS_MIN = 3 }; /* runs per cell; fewer give no useful estimate of the spread */
 
-typedef struct AnalysisContrast { double estimate, error, degrees; } AnalysisContrast;
+/* over, under: by how much the estimate may be above, or below, the true value because of what few runs do not show
+ * (allowance.h); the tests subtract it. */
+typedef struct AnalysisContrast { double estimate, error, degrees, over, under; } AnalysisContrast;
 
 /* Computes the contrast of weight[cells]; cells with weight 0 are ignored. */
 AnalysisContrast analysis_contrast(const AnalysisCells *cells, const double *weight);

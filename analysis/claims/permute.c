@@ -156,7 +156,7 @@ AnalysisTestResult analysis_test_rises(const AnalysisCells *cells) {
   if (result.strata == 0) return result;
   double *placement = core_memory_allocate((cells->count + 1) * sizeof *placement);
   const Rise rise = compute_rise(cells, cells->score, placement);
-  const AnalysisContrast student = {rise.share, sqrt(rise.variance), rise.degrees};
+  const AnalysisContrast student = {.estimate = rise.share, .error = sqrt(rise.variance), .degrees = rise.degrees};
   free(placement);
   result.interval = (AnalysisInterval){rise.share, NAN, NAN, cells->count};
   permutation_p(&p, rise_statistic(&p, cells->score), &result.p_for, &result.p_against);

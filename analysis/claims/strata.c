@@ -6,22 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/claims/allowance.h"
 #include "analysis/claims/switches.h"
 #include "analysis/claims/tests.h"
 #include "core/memory.h"
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the first run of a stratum. */
-static const AnalysisRun *run_of(const AnalysisTable *table, const AnalysisCells *cells, size_t s) {
-  return &table->selection->runs[cells->run[cells->first[cells->stratum[s]]]];
-}
+/* Returns the index of the first run of a stratum, and that run. */
+static size_t index_of(const AnalysisCells *cells, size_t s) { return cells->run[cells->first[cells->stratum[s]]]; }
 
-static bool has_same_value(const AnalysisConfig *a, const AnalysisConfig *b, const CoreConfigRow *row, CoreText *text) {
-  char *value = core_text_duplicate(analysis_key_own_value(a, row, text));
-  const bool same = strcmp(value, analysis_key_own_value(b, row, text)) == 0;
-  free(value);
-  return same;
+static const AnalysisRun *run_of(const AnalysisTable *table, const AnalysisCells *cells, size_t s) {
+  return &table->selection->runs[index_of(cells, s)];
 }
 
 /* Whether a setting may differ within a stratum: one of the claim's keys or free settings, or the seed. */
@@ -59,10 +55,10 @@ static void describe(const AnalysisTable *table, const AnalysisCells *cells, con
   size_t rows;
   const CoreConfigRow *row = core_config_rows(&rows);
   CoreText text = {0}, list = {0};
-  for (size_t i = 0; i < rows; i++) {
+  for (size_t i = 0; i < rows && i < table->rows; i++) {
     bool differs = false;
     for (size_t o = 0; o < cells->strata && !differs; o++)
-      differs = !has_same_value(&run_of(table, cells, s)->config, &run_of(table, cells, o)->config, &row[i], &text);
+      differs = analysis_table_hash(table, index_of(cells, s), i) != analysis_table_hash(table, index_of(cells, o), i);
     if (!differs || !row[i].identity || is_free(claim, &row[i]) || strcmp(row[i].section, "init") == 0) continue;
     core_text_appendf(&list, "%s%s=%s", list.length ? ", " : "", analysis_key_name(&row[i]),
                       analysis_key_own_value(&run_of(table, cells, s)->config, &row[i], &text));
@@ -88,11 +84,13 @@ static AnalysisCells part_create(const AnalysisCells *cells, const bool *keep) {
   part.key = core_memory_allocate(2 * all * sizeof *part.key);
   part.second = part.key + all;
   part.stratum = core_memory_zero_allocate(cells->strata + 1, sizeof *part.stratum);
+  if (cells->allowance) part.allowance = core_memory_zero_allocate(all, sizeof *part.allowance);
   part.count = part.cells = part.strata = 0;
   for (size_t s = 0; s < cells->strata; s++) {
     if (!keep[s]) continue;
     part.stratum[part.strata++] = part.cells;
     for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1]; c++) {
+      if (cells->allowance) part.allowance[part.cells] = cells->allowance[c];
       part.key[part.cells] = cells->key[c];
       part.second[part.cells] = cells->second[c];
       part.first[part.cells++] = part.count;
@@ -114,6 +112,7 @@ static void part_free(AnalysisCells *part) {
   free(part->first);
   free(part->key);
   free(part->stratum);
+  free(part->allowance);
 }
 
 /* ---- agreement --------------------------------------------------------------------------------------------------- */

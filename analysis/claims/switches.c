@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/claims/allowance.h"
 #include "core/memory.h"
 
 size_t *analysis_cells_units(const AnalysisTable *table, const AnalysisCells *cells) {
@@ -90,6 +91,22 @@ static size_t find_parent(const AnalysisTable *table, const AnalysisCells *cells
   return p != SIZE_MAX && sign * (cells->key[c] - cells->key[find_cell(cells, p)]) > 0 ? p : SIZE_MAX;
 }
 
+/* Returns the largest allowance for failures among the cells of children, or of parents, of a switch. together: the
+ * children of all checkpoints show failures together, since each trains by itself after the switch. */
+static double allow_failures(const AnalysisTable *table, const AnalysisCells *cells, int sign, bool children,
+                             bool together) {
+  double most = 0;
+  size_t runs = 0, failed = 0;
+  for (size_t c = 0; c < cells->cells && cells->allowance; c++) {
+    const size_t p = find_parent(table, cells, c, cells->first[c], sign);
+    if (p == SIZE_MAX) continue;
+    most = fmax(most, cells->allowance[children ? c : find_cell(cells, p)].failures);
+    runs += cells->allowance[c].runs;
+    failed += cells->allowance[c].failed;
+  }
+  return together && failed == 0 && runs >= ANALYSIS_UNSEEN_RUNS ? 0 : most;
+}
+
 /* Tests the mean changes of each parent's children: their scores minus the parent's, or with is_gain their x. */
 static AnalysisTestResult test_changes(const AnalysisTable *table, const AnalysisCells *cells, int sign, bool is_gain,
                                    size_t *parents) {
@@ -108,8 +125,12 @@ static AnalysisTestResult test_changes(const AnalysisTable *table, const Analysi
   AnalysisTestResult result = ANALYSIS_NOT_TESTED;
   if (*parents >= ANALYSIS_SEEDS_MIN) {
     size_t first[2] = {0, *parents}, stratum[2] = {0, 1};
+    double key = 0, second = 0;
+    /* Unseen failures of children lower the mean change; those of parents raise it, but no gain since the switch. */
+    AnalysisAllowance allowance = {.failures = allow_failures(table, cells, sign, true, true),
+                                   .near_low = is_gain ? 0 : allow_failures(table, cells, sign, false, false)};
     const AnalysisCells changes = {.score = sum, .count = *parents, .first = first, .stratum = stratum, .cells = 1,
-                                   .strata = 1};
+                                   .strata = 1, .key = &key, .second = &second, .allowance = &allowance};
     size_t *unit = core_memory_allocate(*parents * sizeof *unit);
     for (size_t p = 0; p < *parents; p++) unit[p] = p;
     result = analysis_test_mean(&changes, unit, 0, sign);
@@ -173,12 +194,16 @@ static void add_children(const AnalysisTable *table, const AnalysisCells *cells,
 /* Computes the contrast. Its cells are first the parents of each cell, each with the mean excess of its children, and
  * then the reference runs as deviations from their means, which the excesses already contain. Returns false if there
  * are too few of either. */
-static bool compute_contrast(const AnalysisCells *cells, const Switched *switched, AnalysisContrast *contrast) {
+static bool compute_contrast(const AnalysisCells *cells, const Switched *switched, double unseen,
+                             AnalysisContrast *contrast) {
   const size_t capacity = 2 * cells->cells;
   double *score = core_memory_allocate((2 * cells->count + 1) * sizeof *score);
   double *weight = core_memory_zero_allocate(capacity + 1, sizeof *weight);
   size_t *first = core_memory_zero_allocate(capacity + 1, sizeof *first);
-  AnalysisCells contrasted = {.score = score, .first = first};
+  double *key = core_memory_zero_allocate(2 * capacity + 1, sizeof *key); /* and second keys, which are all 0 */
+  AnalysisAllowance *allowance = core_memory_zero_allocate(capacity + 1, sizeof *allowance);
+  AnalysisCells contrasted = {.score = score, .first = first, .key = key, .second = key + capacity,
+                              .allowance = allowance};
   bool enough = switched->parents > 0;
   for (size_t c = 0; c < cells->cells; c++, contrasted.cells++) {
     for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++)
@@ -186,6 +211,7 @@ static bool compute_contrast(const AnalysisCells *cells, const Switched *switche
     first[contrasted.cells + 1] = contrasted.count;
     const size_t n = contrasted.count - first[contrasted.cells];
     weight[contrasted.cells] = (double)n / (double)switched->parents;
+    allowance[contrasted.cells].failures = unseen;
     enough = enough && (n == 0 || n >= ANALYSIS_SEEDS_MIN);
   }
   for (size_t c = 0; c < cells->cells; c++, contrasted.cells++) {
@@ -193,6 +219,8 @@ static bool compute_contrast(const AnalysisCells *cells, const Switched *switche
     for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) score[contrasted.count++] = cells->score[i] - mean;
     first[contrasted.cells + 1] = contrasted.count;
     weight[contrasted.cells] = -switched->share[c] / (double)switched->parents;
+    if (cells->allowance) allowance[contrasted.cells] = cells->allowance[c];
+    key[contrasted.cells] = (double)c + 1;
     const size_t n = contrasted.count - first[contrasted.cells];
     enough = enough && (switched->share[c] == 0 || n >= ANALYSIS_SEEDS_MIN);
   }
@@ -200,6 +228,8 @@ static bool compute_contrast(const AnalysisCells *cells, const Switched *switche
   free(score);
   free(weight);
   free(first);
+  free(key);
+  free(allowance);
   return enough;
 }
 
@@ -213,7 +243,7 @@ AnalysisTestResult analysis_test_switch_same(const AnalysisTable *table, const A
   add_children(table, cells, sign, &switched, true);
   for (size_t i = 0; i < cells->count; i++) switched.parents += switched.children[i] > 0;
   *parents = switched.parents;
-  if (compute_contrast(cells, &switched, &contrast)) {
+  if (compute_contrast(cells, &switched, allow_failures(table, cells, sign, true, false), &contrast)) {
     result.p_for = fmax(analysis_contrast_above(contrast, -margin), analysis_contrast_below(contrast, margin));
     result.p_against = fmin(analysis_contrast_below(contrast, -margin), analysis_contrast_above(contrast, margin));
     result.interval = analysis_contrast_interval(contrast, cells->count);

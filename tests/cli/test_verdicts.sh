@@ -26,14 +26,14 @@ finds() { # NAME WANTED ROOT CLAIM FIELDS [OPTIONS...]
 # ---- the margin is of the claim's own runs
 for other in "" 1; do
   root=$tap_dir/margin$other
-  submit "$root" experiments/fig4_learning_rate.ini --profile demo --set sweep.seeds=5
+  submit "$root" experiments/fig4_learning_rate.ini --profile demo --set sweep.seeds=16
   [ -z "$other" ] || submit "$root" experiments/fig1b_convex.ini --profile demo --set sweep.seeds=1
   fill "$root" "algo.name ppo.com ppo.learning_rate" '
     { if (v["algo.name"] == "noisy_sgd") { run(iterations, "finished"); stat(iterations, "distance=-3"); next }
       rate = v["ppo.learning_rate"]; com = v["ppo.com"]; mean = 0.4
       if (rate == 0.001) mean = com == 2 ? 0.6 : 0.5
       if (rate == 0.003) mean = com == 2 ? 0.5 : 0.6
-      run(iterations, "finished"); eval(0, 0.05); eval(iterations, mean + 0.01 * z(5)) }'
+      run(iterations, "finished"); eval(0, 0.05); eval(iterations, mean + 0.01 * z(16)) }'
   finds "the margin of a claim${other:+, with a run without a solve rate}" "contradicted 0.1 0.05 difference" "margin$other" \
     lr_independent "verdict estimate margin scale"
 done
@@ -124,7 +124,7 @@ for lead in "0.1 supported" "0 contradicted"; do
   read -r gain verdict <<<"$lead"
   root=$tap_dir/switch
   rm -rf "$root"
-  submit "$root" experiments/fig3a_switch.ini --profile demo --set sweep.seeds=6
+  submit "$root" experiments/fig3a_switch.ini --profile demo --set sweep.seeds=16
   fill "$root" "ppo.com init.from init.restore" '
     { fresh = v["init.restore"] == "weights"; child = v["init.from"] != "" && !fresh; at = v["init.from"]; sub(/.*@/, "", at)
       from = child ? at + 0 : 0; run(iterations, "finished")
@@ -132,7 +132,7 @@ for lead in "0.1 supported" "0 contradicted"; do
         if (i == from || i % 5 == 0 || i == iterations) {
           t = fresh ? 0.5 + 0.5 * i / iterations : i / iterations
           after = fresh ? i / iterations : child ? (i - from) / iterations : 0
-          eval(i, 0.2 + 0.3 * t + (after > 0 ? (v["ppo.com"] == 8 ? -0.05 : ('"$gain"' - ('"$gain"' ? 0 : 0.02) + 0.3 * after ^ 2) * (1 + 0.1 * z(6))) : 0) + 0.005 * z(6)) } }'
+          eval(i, 0.2 + 0.3 * t + (after > 0 ? (v["ppo.com"] == 8 ? -0.05 : ('"$gain"' - ('"$gain"' ? 0 : 0.02) + 0.3 * after ^ 2) * (1 + 0.1 * z(16))) : 0) + 0.005 * z(16)) } }'
   finds "runs that rise by themselves, and $gain more at the switch" "$verdict" switch switch_up verdict
   # they end below their parents, which rise further, but above their own score at the switch
   finds "and do not fall" "contradicted" switch switch_down verdict

@@ -19,7 +19,7 @@ static void test_ends(void **state) {
   assert_verdict(&world, "com_high", ANALYSIS_SUPPORTED);
   AnalysisClaimResult f = finding_of(&world, "com_low");
   assert_true(fabs(f.interval.center - 0.4) < 0.05);
-  assert_int_equal(f.runs, 25);
+  assert_int_equal(f.runs, 5 * SEEDS);
   assert_int_equal(f.cells, 5);
   assert_int_equal(f.strata, 1);
   world_free(&world);
@@ -49,16 +49,16 @@ static void test_trend(void **state) {
   world_free(&world);
 }
 
-/* Two of five seeds have not ended, then all but two: fewer are counted, then too few. */
+/* Some seeds have not ended, then all but two: fewer are counted, then too few. */
 static void test_unfinished(void **state) {
   const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4};
   World world = com_world(hill, 0.03);
-  for (size_t r = 0; r < world.count; r++) world.measured[r].ended = r % 5 < 3;
+  for (size_t r = 0; r < world.count; r++) world.measured[r].ended = r % SEEDS < 6;
   AnalysisClaimResult f = finding_of(&world, "com_low");
   assert_int_equal(f.verdict, ANALYSIS_SUPPORTED);
-  assert_int_equal(f.unfinished, 10);
-  assert_int_equal(f.runs, 15);
-  for (size_t r = 0; r < world.count; r++) world.measured[r].ended = r % 5 < 2;
+  assert_int_equal(f.unfinished, 5 * (SEEDS - 6));
+  assert_int_equal(f.runs, 30);
+  for (size_t r = 0; r < world.count; r++) world.measured[r].ended = r % SEEDS < 2;
   f = finding_of(&world, "com_low");
   assert_int_equal(f.verdict, ANALYSIS_UNDECIDED);
   assert_non_null(strstr(f.reason, "3 seeds"));
@@ -67,7 +67,7 @@ static void test_unfinished(void **state) {
     world.measured[r].value[ANALYSIS_MEASURE_final] = NAN;
   }
   f = finding_of(&world, "com_low");
-  assert_int_equal(f.missing, 25);
+  assert_int_equal(f.missing, 5 * SEEDS);
   assert_non_null(strstr(f.reason, "no runs"));
   world_free(&world);
 }
@@ -77,14 +77,14 @@ static void test_unfinished(void **state) {
 static void test_different_code(void **state) {
   const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4};
   World world = com_world(hill, 0.03);
-  for (size_t r = 0; r < world.count; r++) world.runs[r].code = r % 5 == 0 ? 0 : 1 + r / 5 % 2;
+  for (size_t r = 0; r < world.count; r++) world.runs[r].code = r % SEEDS == 0 ? 0 : 1 + r / SEEDS % 2;
   assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
-  world.runs[7].code = world.runs[6].code == 1 ? 2 : 1;
+  world.runs[SEEDS + 2].code = world.runs[SEEDS + 1].code == 1 ? 2 : 1;
   AnalysisClaimResult f = finding_of(&world, "com_low");
   assert_int_equal(f.verdict, ANALYSIS_UNDECIDED);
   assert_int_equal(f.codes, 1);
   assert_non_null(strstr(f.reason, "1 configurations have runs by different code; --where code=HASH"));
-  world.runs[7].code = world.runs[6].code;
+  world.runs[SEEDS + 2].code = world.runs[SEEDS + 1].code;
   world.runs[3].code = 3; /* it went on under other code */
   assert_verdict(&world, "com_low", ANALYSIS_UNDECIDED);
   world_free(&world);
@@ -95,7 +95,7 @@ static void test_only_like_with_like(void **state) {
   const double hill[] = {0.9, 0.5, 0.7, 0.6, 0.4};
   World world = com_world(hill, 0.03);
   assert_verdict(&world, "com_low", ANALYSIS_CONTRADICTED);
-  for (size_t r = 0; r < 5; r++) ((CoreConfig *)world.runs[r].config.shared)->ppo.learning_rate = 1e-5;
+  for (size_t r = 0; r < SEEDS; r++) ((CoreConfig *)world.runs[r].config.shared)->ppo.learning_rate = 1e-5;
   assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
   assert_int_equal(finding_of(&world, "com_low").strata, 1);
   world_free(&world);
@@ -128,7 +128,7 @@ static void test_robust(void **state) {
     World world = world_create();
     for (int n = 0; n < 3; n++) {
       for (int c = 0; c < 3; c++) {
-        for (int seed = 0; seed < 5; seed++) {
+        for (int seed = 0; seed < SEEDS; seed++) {
           CoreConfig config = ewma(8 * pow(8, c), seed);
           config.env.num = 512 << (2 * n);
           config.train.total_steps = 1000000 << (2 * n);
@@ -181,27 +181,27 @@ static void test_one_curve(void **state) {
 
 static void test_switch(void **state) {
   World world = world_create();
-  for (int seed = 0; seed < 4; seed++) {
+  for (int seed = 0; seed < SEEDS; seed++) {
     CoreConfig low = ewma(8, seed), high = ewma(512, seed), child;
-    add_run(&world, &low, 0.4 + 0.01 * seed);
+    add_run(&world, &low, 0.4 + 0.0025 * seed);
     char parent[CORE_RUN_ID];
     memcpy(parent, world.runs[world.count - 1].id, CORE_RUN_ID);
     child = high;
     snprintf(child.init.from, sizeof child.init.from, "com 8 at 1430");
-    add_run(&world, &child, 0.7 + 0.002 * seed);
+    add_run(&world, &child, 0.7 + 0.0005 * seed);
     memcpy(world.runs[world.count - 1].parent, parent, CORE_RUN_ID);
-    add_run(&world, &high, 0.7 + 0.001 * seed);
+    add_run(&world, &high, 0.7 + 0.00025 * seed);
     memcpy(parent, world.runs[world.count - 1].id, CORE_RUN_ID);
     child = low;
     snprintf(child.init.from, sizeof child.init.from, "com 512");
-    add_run(&world, &child, 0.41 + 0.01 * seed)->value[ANALYSIS_MEASURE_total_gain] = -0.2 + 0.01 * seed;
+    add_run(&world, &child, 0.41 + 0.0025 * seed)->value[ANALYSIS_MEASURE_total_gain] = -0.2 + 0.0025 * seed;
     memcpy(world.runs[world.count - 1].parent, parent, CORE_RUN_ID);
   }
   for (size_t r = 0; r < world.count; r++) world.measured[r].rated = true;
   assert_verdict(&world, "switch_up", ANALYSIS_SUPPORTED);
   assert_verdict(&world, "switch_down", ANALYSIS_SUPPORTED);
   assert_verdict(&world, "switch_same", ANALYSIS_SUPPORTED);
-  assert_true(fabs(finding_of(&world, "switch_up").interval.center - (0.703 - 0.415)) < 1e-12);
+  assert_true(fabs(finding_of(&world, "switch_up").interval.center - (0.70375 - 0.41875)) < 1e-12);
   for (size_t r = 1; r < world.count; r += 4) world.measured[r].value[ANALYSIS_MEASURE_final] += 0.1;
   assert_verdict(&world, "switch_same", ANALYSIS_CONTRADICTED);
   /* lower than its parent, but not down to the plateau */
@@ -224,7 +224,7 @@ static void test_plateau(void **state) {
   const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4};
   World world = com_world(hill, 0.03);
   assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
-  for (size_t r = 0; r < 5; r++)
+  for (size_t r = 0; r < SEEDS; r++)
     world.measured[r].value[ANALYSIS_MEASURE_late_gain] = 0.3 + 0.01 * noise(4, 0, (uint32_t)r);
   assert_verdict(&world, "com_low", ANALYSIS_CONTRADICTED);
   world_free(&world);
@@ -309,7 +309,7 @@ static void test_membership(void **state) {
   const double falling[] = {0.8, 0.6, 0.5, 0.4, 0.3};
   World world = com_world(falling, 0.02);
   const size_t own = world.count;
-  for (int seed = 0; seed < 5; seed++) { /* another study, of a COM that beats all */
+  for (int seed = 0; seed < SEEDS; seed++) { /* another study, of a COM that beats all */
     CoreConfig config = ewma(4096, seed);
     add_run(&world, &config, 0.9);
   }
@@ -325,7 +325,7 @@ static void test_membership(void **state) {
                      CORE_OK);
     assert_int_equal(count, 1);
     assert_int_equal(list[0].verdict, any ? ANALYSIS_CONTRADICTED : ANALYSIS_SUPPORTED);
-    assert_int_equal(list[0].runs, any ? own + 5 : own);
+    assert_int_equal(list[0].runs, any ? own + SEEDS : own);
     analysis_claims_free(&list, count);
   }
   assert_false(analysis_claims_use_all_runs("fig1a_com"));
@@ -371,7 +371,7 @@ static void test_equal(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     World world = world_create();
     for (int n = 0; n < 2; n++) {
-      for (int seed = 0; seed < 5; seed++) {
+      for (int seed = 0; seed < SEEDS; seed++) {
         CoreConfig config = core_config_default();
         snprintf(config.algo.name, sizeof config.algo.name, "pqn");
         config.env.num = 16 << n;
@@ -392,7 +392,7 @@ static void test_gains(void **state) {
     World world = world_create();
     for (int com = 0; com < 2; com++) {
       for (int rate = 0; rate < 3; rate++) {
-        for (int seed = 0; seed < 5; seed++) {
+        for (int seed = 0; seed < SEEDS; seed++) {
           CoreConfig config = ewma(com ? 512 : 8, seed);
           config.ppo.learning_rate = 1e-4 * pow(3, rate);
           const double there = com != reverse ? 0.7 : 0.4;
@@ -416,7 +416,7 @@ static void test_not_worse(void **state) {
     World world = world_create();
     for (int n = 0; n < 2; n++) {
       for (int epochs = 4; epochs <= 16; epochs *= 2) {
-        for (int seed = 0; seed < 5; seed++) {
+        for (int seed = 0; seed < SEEDS; seed++) {
           CoreConfig config = core_config_default();
           config.env.num = n ? 16 : 8;
           config.ppo.epochs = epochs;
@@ -429,7 +429,7 @@ static void test_not_worse(void **state) {
       }
     }
     assert_verdict(&world, "reuse_doubled", cases[i].verdict);
-    assert_int_equal(finding_of(&world, "reuse_doubled").runs, 10);
+    assert_int_equal(finding_of(&world, "reuse_doubled").runs, 2 * SEEDS);
     world_free(&world);
   }
 }
@@ -440,7 +440,7 @@ static void test_best_equal(void **state) {
     World world = world_create();
     for (int com = 0; com < 3; com++) {
       for (int epsilon = 0; epsilon < 3; epsilon++) {
-        for (int seed = 0; seed < 5; seed++) {
+        for (int seed = 0; seed < SEEDS; seed++) {
           CoreConfig config = ewma(8 * pow(8, com), seed);
           config.ppo.epsilon = 0.1 * (1 << epsilon);
           const double score = 0.7 - 0.2 * abs(com - epsilon) - (behind && com == 0 ? 0.15 : 0);
@@ -463,7 +463,7 @@ static void test_profiles(void **state) {
   for (int profile = 0; profile < 2; profile++) {
     for (int com = 0; com < 2; com++) {
       for (int epochs = 1; epochs <= 4; epochs *= 2) {
-        for (int seed = 0; seed < 5; seed++) {
+        for (int seed = 0; seed < SEEDS; seed++) {
           CoreConfig config = ewma((profile ? 8 : 2) * (com ? 64 : 1), seed);
           config.net.width = profile ? 256 : 64;
           config.ppo.epochs = epochs;
@@ -475,7 +475,7 @@ static void test_profiles(void **state) {
   }
   const AnalysisClaimResult f = finding_of(&world, "epochs_weak");
   assert_int_equal(f.strata, 2);
-  assert_int_equal(f.runs, 30);
+  assert_int_equal(f.runs, 6 * SEEDS);
   assert_int_equal(f.verdict, ANALYSIS_SUPPORTED);
   world_free(&world);
 }
@@ -483,17 +483,17 @@ static void test_profiles(void **state) {
 /* Five settings of four runs in rising order: of 9999 permutations none is as extreme, which counts as one in
  * 10 000. */
 static void test_observed_order_counts(void **state) {
-  enum { CELLS = 5, SEEDS = 4 };
-  double key[CELLS], second[CELLS] = {0}, score[CELLS * SEEDS];
+  enum { CELLS = 5, EACH = 4 };
+  double key[CELLS], second[CELLS] = {0}, score[CELLS * EACH];
   size_t first[CELLS + 1], stratum[] = {0, CELLS};
   (void)state;
   for (size_t i = 0; i <= CELLS; i++) {
-    first[i] = i * SEEDS;
+    first[i] = i * EACH;
     if (i < CELLS) key[i] = (double)i;
   }
-  for (size_t i = 0; i < CELLS * SEEDS; i++) score[i] = 0.1 * (double)i;
+  for (size_t i = 0; i < CELLS * EACH; i++) score[i] = 0.1 * (double)i;
   const AnalysisCells cells = {.score = score, .key = key, .second = second, .first = first, .stratum = stratum,
-                               .count = CELLS * SEEDS, .cells = CELLS, .strata = 1};
+                               .count = CELLS * EACH, .cells = CELLS, .strata = 1};
   const AnalysisTestResult tested = analysis_test_rises(&cells);
   assert_true(tested.p_for == 1e-4 && tested.p_against == 1);
 }

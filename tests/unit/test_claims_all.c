@@ -3,7 +3,7 @@
 
 #include "claims_world.h"
 
-static const AnalysisClaimsOptions together = {.correct = true};
+static const AnalysisClaimsOptions all = {0}, together = {.correct = true};
 
 static double two_sided(const AnalysisClaimResult *f) { return fmin(1, 2 * fmin(f->p_for, f->p_against)); }
 

@@ -3,7 +3,7 @@
 
 #include "analysis/claims/claims.h"
 
-enum { ITERATIONS = 4, SEEDS = 5 };
+enum { ITERATIONS = 4, SEEDS = 16 };
 
 /* A finished run of `fig15_sfl_minibatches` whose iterations take `seconds` each, with these scores on its training
  * levels and a tenth of them on random_m. */

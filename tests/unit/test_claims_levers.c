@@ -2,13 +2,13 @@
  * is found. */
 #include "claims_world.h"
 
-enum { SEEDS = 2, LEVERS = 4, WORLDS = 1500, VALUES = 4 };
+enum { LEVER_SEEDS = 2, LEVERS = 4, WORLDS = 1500, VALUES = 4 };
 
 /* A grid as that of fig8_ddr: COM x epochs x environments, and epsilon x epochs x environments, 48 configurations. */
 typedef struct Grid { World world; double place[RUNS_MAX][LEVERS], ddr[RUNS_MAX]; } Grid;
 
 static void add_point(Grid *g, bool is_ewma, int weak, int epochs, int envs) {
-  for (int seed = 0; seed < SEEDS; seed++) {
+  for (int seed = 0; seed < LEVER_SEEDS; seed++) {
     CoreConfig config = is_ewma ? ewma(8 * pow(4, weak), seed) : core_config_default();
     config.train.seed = seed;
     if (!is_ewma) config.ppo.epsilon = 0.05 * (1 << weak);
@@ -38,7 +38,7 @@ static void fill_grid(Grid *g, uint32_t number, double share, double slope) {
   for (size_t r = 0; r < g->world.count; r++) {
     double levers = 0;
     for (int l = 0; l < LEVERS; l++) levers += coefficient[l] * (g->place[r][l] - 1) / 1.1;
-    const double own = noise(41, number, (uint32_t)r / SEEDS), value =
+    const double own = noise(41, number, (uint32_t)r / LEVER_SEEDS), value =
       sqrt(share) * levers / 2 + sqrt(1 - share) * own + slope * log(g->ddr[r]);
     AnalysisRunMetrics *m = &g->world.measured[r];
     m->value[ANALYSIS_MEASURE_ddr] = g->ddr[r];

@@ -4,7 +4,7 @@
 
 #include "analysis/claims/scale.h"
 
-enum { SEEDS = 5 };
+enum { FEW_SEEDS = 5 };
 
 static void set_text(CoreConfig *config, const char *name, const char *value) {
   if (core_config_set(config, name, value) != CORE_OK) fail_msg("%s", core_error_message());
@@ -16,7 +16,7 @@ static void test_gain_of_kl(void **state) {
   World world = world_create();
   for (int com = 0; com < 2; com++) {
     for (int epsilon = 0; epsilon < 2; epsilon++) {
-      for (int seed = 0; seed < SEEDS; seed++) {
+      for (int seed = 0; seed < FEW_SEEDS; seed++) {
         CoreConfig config = ewma(com ? 512 : 2, seed);
         config.ppo.epsilon = epsilon ? 0.8 : 0.05;
         add_run(&world, &config, 0)->value[ANALYSIS_MEASURE_kl] =
@@ -40,7 +40,7 @@ static World returns_world(double small_scale, double large_scale, double offset
   World world = world_create();
   for (int task = 0; task < 2; task++) {
     for (int size = 0; size < 3; size++) {
-      for (int seed = 0; seed < SEEDS; seed++) {
+      for (int seed = 0; seed < FEW_SEEDS; seed++) {
         CoreConfig config = core_config_default();
         set_text(&config, "env.task", task ? "gym/Walker2d-v4" : "gym/HalfCheetah-v4");
         config.ppo.num_minibatches = 1 << (2 * size);

@@ -1,7 +1,7 @@
 /* Claims over several tasks: each is shown, a verdict needs more than one, and there is none if they disagree. */
 #include "claims_world.h"
 
-enum { SEEDS = 5, TASKS = 4 };
+enum { TASKS = 4 };
 static const char *const tasks[TASKS] = {"gym/HalfCheetah-v4", "gym/Walker2d-v4", "gym/Ant-v4", "gym/Hopper-v4"};
 
 static void put(World *world, const char *task, int64_t envs, int64_t steps, int seed, AnalysisMeasure measure,
@@ -40,7 +40,7 @@ static void test_equal(void **state) {
   static const struct { double ratio[3]; int count; AnalysisVerdict verdict; bool disagree; } cases[] = {
     {{1.02, 1.01, 0}, 2, ANALYSIS_SUPPORTED, false},    {{1.6, 1.7, 0}, 2, ANALYSIS_CONTRADICTED, false},
     {{1.54, 1.01, 0}, 2, ANALYSIS_UNDECIDED, true},     {{1.01, 1.02, 1}, 3, ANALYSIS_SUPPORTED, false},
-    {{1.01, 1.02, 1.6}, 3, ANALYSIS_UNDECIDED, true},   {{1.01, 1.23, 0}, 2, ANALYSIS_UNDECIDED, false},
+    {{1.01, 1.02, 1.6}, 3, ANALYSIS_UNDECIDED, true},   {{1.01, 1.25, 0}, 2, ANALYSIS_UNDECIDED, false},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     World world = ratios_world(cases[i].ratio, cases[i].count);
@@ -124,7 +124,8 @@ static void test_switches(void **state) {
   AnalysisClaimResult *list;
   size_t count;
   const AnalysisClaimResult f = result_of(&world, "switch_same", &list, &count);
-  assert_int_equal(f.verdict, ANALYSIS_SUPPORTED); /* by the runs of the first task the second one's are 0.4 off */
+  if (f.verdict != ANALYSIS_SUPPORTED) fail_msg("%s: p %g and %g", f.reason, f.p_for, f.p_against);
+  /* by the runs of the first task the second one's are 0.4 off */
   assert_int_equal(f.task_count, 2);
   assert_true(fabs(f.interval.center) < 0.02);
   analysis_claims_free(&list, count);
