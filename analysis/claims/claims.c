@@ -27,11 +27,15 @@ enum { SEEDS_MIN = ANALYSIS_SEEDS_MIN, MORE_SEEDS_MAX = 1000 };
 static const double look_levels[ANALYSIS_LOOKS_MAX] = {0.025, 0.0147, 0.01105, 0.0091, 0.0079};
 
 static const AnalysisClaim claims[] = {
-#define CLAIM(id, paper, figure, sentence, data, where, free_settings, test, key, second, measure) \
+#define ROW(can, id, paper, figure, sentence, data, where, free_settings, test, key, second, measure) \
   {#id, paper, figure, sentence, data, where, free_settings, ANALYSIS_TEST_##test, #test, key, second, \
-   ANALYSIS_MEASURE_##measure},
+   ANALYSIS_MEASURE_##measure, can},
+#define CLAIM(...) ROW(false, __VA_ARGS__)
+#define CLAIM_CAN(...) ROW(true, __VA_ARGS__)
 #include "analysis/claims/claims.def"
+#undef CLAIM_CAN
 #undef CLAIM
+#undef ROW
 };
 enum { CLAIMS = sizeof claims / sizeof *claims };
 
@@ -101,12 +105,37 @@ static size_t find_seeds_min(const AnalysisCells *cells, AnalysisTest test, size
 /* Whether something other than the probabilities prevents a verdict. */
 static bool has_obstacle(const AnalysisClaimResult *f) { return f->censored > 0 || f->codes > 0 || f->disagree; }
 
+/* Writes the range of a key in the cells: "ppo.com 2 to 512", or all names of its list. */
+static void append_range(const char *key, const double *value, size_t count, char *text, size_t capacity) {
+  double low = INFINITY, high = -INFINITY;
+  const double sign = key[0] == '-' ? -1 : 1;
+  const size_t used = strlen(text);
+  const char *name = key + (sign < 0), *names = strchr(name, ':');
+  for (size_t c = 0; c < count; c++) {
+    low = fmin(low, sign * value[c]);
+    high = fmax(high, sign * value[c]);
+  }
+  if (names) snprintf(text + used, capacity - used, "%s%.*s %s", used ? ", " : "", (int)(names - name), name, names + 1);
+  else snprintf(text + used, capacity - used, "%s%s %g to %g", used ? ", " : "", name, low, high);
+}
+
+/* Sets the range of settings that were tested; none for claims without a key. */
+static void set_range(const AnalysisCells *cells, AnalysisClaimResult *f) {
+  const AnalysisClaim *claim = f->claim;
+  if (cells->cells == 0 || is_of_points(claim->test) || !claim->key[0]) return;
+  append_range(claim->key, cells->key, cells->cells, f->range, sizeof f->range);
+  if (claim->second[0]) append_range(claim->second, cells->second, cells->cells, f->range, sizeof f->range);
+}
+
 /* Sets the verdict. Runs stopped by a rule are missing because of their values, so that the rest allows no verdict. */
 static void decide(AnalysisClaimResult *f, double p_for, double p_against) {
   f->verdict = ANALYSIS_UNDECIDED;
+  f->is_not_seen = false;
   if (has_obstacle(f)) return;
+
   if (p_for <= f->level) f->verdict = ANALYSIS_SUPPORTED;
-  else if (p_against <= f->level) f->verdict = ANALYSIS_CONTRADICTED;
+  else if (p_against <= f->level && !f->claim->can) f->verdict = ANALYSIS_CONTRADICTED;
+  else f->is_not_seen = p_against <= f->level;
 }
 
 /* Estimates the number of seeds per cell that would give a verdict at this level with probability 0.5 if the effect is
@@ -146,6 +175,10 @@ static void explain(const AnalysisTable *table, const AnalysisCells *cells, Anal
   }
   if (f->disagree) {
     snprintf(f->reason, sizeof f->reason, "tasks disagree");
+    return;
+  }
+  if (f->is_not_seen) {
+    snprintf(f->reason, sizeof f->reason, "not seen in the tested range");
     return;
   }
   if (seeds_min > 0) {
@@ -299,6 +332,7 @@ int analysis_claim_test(StoreDatabase *database, const AnalysisClaimsOptions *op
   f->cells = cells.cells;
   f->seeds = analysis_cells_seeds_min(&cells);
   analysis_cells_allow(table, &cells, f);
+  set_range(&cells, f);
   judge(table, &cells, all, f);
   analysis_cells_free(&cells);
   return CORE_OK;
@@ -340,13 +374,14 @@ size_t analysis_claims_correct(AnalysisClaimResult *results, size_t count) {
   for (size_t k = 0; k < tested; k++) {
     AnalysisClaimResult *f = order[k];
     corrected = fmax(corrected, fmin(1, two_sided(f) * (double)(tested - k)));
-    const bool is_for = f->p_for <= f->p_against, was_undecided = f->verdict == ANALYSIS_UNDECIDED;
+    const bool is_for = f->p_for <= f->p_against, was_open = f->verdict == ANALYSIS_UNDECIDED && !f->is_not_seen;
     const double uncorrected = fmin(f->p_for, f->p_against);
     f->p_for = is_for ? corrected / 2 : fmax(f->p_for, corrected / 2);
     f->p_against = is_for ? fmax(f->p_against, corrected / 2) : corrected / 2;
     decide(f, f->p_for, f->p_against);
-    if (f->verdict != ANALYSIS_UNDECIDED || has_obstacle(f) || f->unseen) continue;
-    if (!was_undecided) snprintf(f->reason, sizeof f->reason, "not significant among %zu claims", tested);
+    if (f->verdict != ANALYSIS_UNDECIDED || f->is_not_seen || has_obstacle(f) || f->unseen) continue;
+
+    if (!was_open) snprintf(f->reason, sizeof f->reason, "not significant among %zu claims", tested);
     if (!is_of_points(f->claim->test))
       f->more_seeds = estimate_seeds(f->seeds, uncorrected, f->level / (double)(tested - k));
   }

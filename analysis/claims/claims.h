@@ -53,6 +53,7 @@ typedef struct AnalysisClaim {
   AnalysisTest test;
   const char *test_name, *key, *second;
   AnalysisMeasure measure;
+  bool can;                    /* it says that something can happen, which no range without it contradicts */
 } AnalysisClaim;
 
 /* Returns the claims of claims.def. */
@@ -84,6 +85,7 @@ typedef struct AnalysisClaimResult {
   AnalysisInterval condition;  /* that of the second condition of plateaus and switches (tests.h), else NaN */
   AnalysisTaskResult *tasks;   /* [task_count] tasks tested alone; NULL: fewer than two */
   size_t task_count;
+  bool is_not_seen;            /* a claim of what can happen, which significantly did not in the tested range */
   bool unseen;                 /* failures or skew that the runs may hide prevent a verdict (allowance.h) */
   bool failures_differ;        /* likewise, and settings differ in their rates of failures */
   bool disagree;               /* tasks significantly show different sides, which prevents a verdict */
@@ -92,6 +94,7 @@ typedef struct AnalysisClaimResult {
   const char *statistic;       /* "P(a larger setting has a larger value)" */
   const char *direction;       /* "> 0.5" */
   char reason[160];            /* reason for being undecided, else "" */
+  char range[160];             /* tested range of the settings: "ppo.com 2 to 512, env.num 64 to 256"; "": none */
   char note[160];              /* fact that the statistic does not show, such as a violated order; or "" */
   size_t cells, strata, runs;  /* numbers compared */
   size_t seeds;                /* number of runs of the smallest cell */

@@ -69,11 +69,12 @@ static void append_test(const AnalysisClaimResult *f, CoreText *text) {
                       f->p_for, f->p_against, f->runs, f->cells, f->strata);
   }
   if (f->verdict == ANALYSIS_UNDECIDED && !isnan(f->interval.center)) {
-    if (f->censored || f->codes || f->disagree || f->unseen) core_text_appendf(text, "; %s", f->reason);
+    if (f->censored || f->codes || f->disagree || f->unseen || f->is_not_seen) core_text_appendf(text, "; %s", f->reason);
     else if (f->more_seeds)
       core_text_appendf(text, "; %s: about %zu seeds would decide (power 0.5)", f->reason, f->more_seeds);
     else core_text_appendf(text, "; %s, and more seeds would hardly help", f->reason);
   }
+  if (f->claim->can && f->range[0]) core_text_appendf(text, "; tested range: %s", f->range);
   if (f->note[0]) core_text_appendf(text, "; %s", f->note);
   if (f->diverged) core_text_appendf(text, "; %zu diverged, counted as untrained", f->diverged);
   if (f->failed) core_text_appendf(text, "; %zu failed, counted as untrained", f->failed);
@@ -225,6 +226,9 @@ static json_t *claim_json(const AnalysisClaimResult *f) {
   json_object_set_new(object, "condition_high", number(f->condition.high));
   json_object_set_new(object, "tasks", tasks_json(f));
   json_object_set_new(object, "tasks_disagree", json_boolean(f->disagree));
+  json_object_set_new(object, "can", json_boolean(c->can));
+  json_object_set_new(object, "not_seen", json_boolean(f->is_not_seen));
+  json_object_set_new(object, "tested_range", json_string(f->range));
   json_object_set_new(object, "failures_differ", json_boolean(f->failures_differ));
   json_decref(found);
   return object;

@@ -451,7 +451,9 @@ static void test_best_equal(void **state) {
       }
     }
     const AnalysisClaimResult f = finding_of(&world, "com_epsilon_best");
-    assert_verdict(&world, "com_epsilon_best", behind ? ANALYSIS_CONTRADICTED : ANALYSIS_SUPPORTED);
+    assert_verdict(&world, "com_epsilon_best", behind ? ANALYSIS_UNDECIDED : ANALYSIS_SUPPORTED);
+    assert_int_equal(f.is_not_seen, behind);
+    assert_string_equal(f.range, "ppo.com 8 to 512, ppo.epsilon 0.1 to 0.4");
     assert_true(fabs(f.interval.center - (behind ? 0.15 : 0)) < 0.02);
     world_free(&world);
   }

@@ -48,6 +48,22 @@ static void test_correction(void **state) {
   world_free(&world);
 }
 
+/* What can happen is "not seen" only if it significantly did not among all claims. */
+static void test_correction_of_unseen(void **state) {
+  static const double p_against[] = {0.02, 0.001};
+  static const AnalysisClaim can = {.id = "can", .test = ANALYSIS_TEST_LOW_END, .can = true},
+                             other = {.id = "other", .test = ANALYSIS_TEST_LOW_END};
+  for (size_t i = 0; i < 2; i++) {
+    AnalysisClaimResult list[2] = {{.claim = &can, .p_for = 0.9, .p_against = p_against[i], .level = 0.025,
+                                    .seeds = 5, .is_not_seen = true, .reason = "not seen in the tested range"},
+                                   {.claim = &other, .p_for = 0.5, .p_against = 0.5, .level = 0.025, .seeds = 5}};
+    assert_int_equal(analysis_claims_correct(list, 2), 2);
+    assert_int_equal(list[0].verdict, ANALYSIS_UNDECIDED);
+    assert_int_equal(list[0].is_not_seen, i == 1);
+    assert_string_equal(list[0].reason, i == 1 ? "not seen in the tested range" : "not significant among 2 claims");
+  }
+}
+
 /* Nothing differs: how often does a claim find something? Each of several tests, over 40 worlds of noise: one
  * side of 95 % is 2.5 %, and more than 5 of 40 would be four standard deviations off. */
 static void test_noise(void **state) {
@@ -120,7 +136,7 @@ static void test_table(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_table), cmocka_unit_test(test_noise), cmocka_unit_test(test_threads),
-    cmocka_unit_test(test_correction),
+    cmocka_unit_test(test_correction), cmocka_unit_test(test_correction_of_unseen),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
