@@ -115,8 +115,11 @@ static void append_range(const char *key, const double *value, size_t count, cha
     low = fmin(low, sign * value[c]);
     high = fmax(high, sign * value[c]);
   }
-  if (names) snprintf(text + used, capacity - used, "%s%.*s %s", used ? ", " : "", (int)(names - name), name, names + 1);
-  else snprintf(text + used, capacity - used, "%s%s %g to %g", used ? ", " : "", name, low, high);
+  const char *separator = used ? ", " : "";
+  if (names)
+    snprintf(text + used, capacity - used, "%s%.*s %s", separator, (int)(names - name), name, names + 1);
+  else
+    snprintf(text + used, capacity - used, "%s%s %g to %g", separator, name, low, high);
 }
 
 /* Sets the range of settings that were tested; none for claims without a key. */

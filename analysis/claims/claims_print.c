@@ -69,7 +69,8 @@ static void append_test(const AnalysisClaimResult *f, CoreText *text) {
                       f->p_for, f->p_against, f->runs, f->cells, f->strata);
   }
   if (f->verdict == ANALYSIS_UNDECIDED && !isnan(f->interval.center)) {
-    if (f->censored || f->codes || f->disagree || f->unseen || f->is_not_seen) core_text_appendf(text, "; %s", f->reason);
+    const bool is_final = f->censored || f->codes || f->disagree || f->unseen || f->is_not_seen;
+    if (is_final) core_text_appendf(text, "; %s", f->reason);
     else if (f->more_seeds)
       core_text_appendf(text, "; %s: about %zu seeds would decide (power 0.5)", f->reason, f->more_seeds);
     else core_text_appendf(text, "; %s, and more seeds would hardly help", f->reason);

@@ -48,7 +48,7 @@ static void test_correction(void **state) {
   world_free(&world);
 }
 
-/* What can happen is "not seen" only if it significantly did not among all claims. */
+/* A claim of what can happen is "not seen" only if it significantly did not happen, among all claims. */
 static void test_correction_of_unseen(void **state) {
   static const double p_against[] = {0.02, 0.001};
   static const AnalysisClaim can = {.id = "can", .test = ANALYSIS_TEST_LOW_END, .can = true},
