@@ -17,6 +17,7 @@
 #include "sweep/commands.h"
 #include "sweep/plan/env_steps.h"
 #include "sweep/plan/duplicates.h"
+#include "sweep/plan/power.h"
 #include "sweep/plan/searches.h"
 #include "sweep/plan/speed.h"
 #include "sweep/spec/sweep.h"
@@ -183,7 +184,7 @@ static const double check_timeout_s = 30;
 typedef struct PlanOptions {
   SweepCommon common;
   SweepPlanOptions plan;
-  bool json, runs, script, no_check, trust;
+  bool json, runs, script, no_check, trust, power;
   int64_t array;
 } PlanOptions;
 
@@ -337,6 +338,12 @@ static int plan_one(const PlanOptions *options, const char *operand) {
   SweepSpec spec;
   SweepPlan plan;
   TRY(sweep_common_spec(&options->common, operand, &spec));
+  if (options->power) {
+    const int code = sweep_power_print(options->common.root, &spec, options->json);
+    sweep_spec_free(&spec);
+    return code;
+  }
+
   int code = sweep_plan_make(options->common.root, &spec, &options->plan, &plan);
   if (code == CORE_OK) {
     SlurmCluster *cluster = find_cluster(&spec);
@@ -357,6 +364,7 @@ static int plan(void *given, const char **operands, size_t count) {
   if (options->plan.where.count > 0)
     return core_error(CORE_USAGE, "--where selects runs of one file; found %zu files", count);
   if (options->runs) return core_error(CORE_USAGE, "--runs lists the runs of one file; found %zu files", count);
+  if (options->power) return core_error(CORE_USAGE, "--power is of one file; found %zu files", count);
   return sweep_plan_files(&options->common, operands, count, options->plan.speed, options->json);
 }
 
@@ -370,6 +378,9 @@ int sweep_plan(int argc, char **argv) {
       {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "list each run with id, status and settings that differ"},
       {"speed", 0, CORE_OPTION_REAL, &given.plan.speed, "N",
        "estimate times at N transitions per second and run instead of measured speeds"},
+      {"power", 0, CORE_OPTION_FLAG, &given.power, NULL,
+       "instead of the plan: for each claim of the papers that the file tests, how often it would be supported if it "
+       "is true, and with how many seeds; seeds vary as in the workspace's runs, or as assumed (docs/results.md)"},
       {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON instead of tables"},
       {"script", 0, CORE_OPTION_FLAG, &given.script, NULL,
        "print the exact batch script that sweep submit would send to Slurm now"},

@@ -3,7 +3,7 @@
 # planning writes nothing.
 set -u
 . "$(dirname "$0")/tap.sh"
-root=$tap_dir/root; mkdir "$root"
+root=$tap_dir/root experiments=$(cd "$(dirname "$0")/../../experiments" && pwd); mkdir "$root"
 cd "$tap_dir" || exit 1
 
 # file NAME: stdin becomes an experiment file with a [sweep] section before it
@@ -166,6 +166,19 @@ tap_check "and is not called short" "$(plan program.ini --no-check | grep 'is to
 tap_run "on GPUs, too, its hours are unknown" 0 '"gpu_hours": null' plan device.ini device.ini --json
 tap_run "and the table says so" 0 "?: no run of this program has measured a speed yet" plan device.ini device.ini
 tap_run "unless one is assumed" 0 '"gpu_hours": 0.5' plan device.ini device.ini --json --speed 0.05555555555555555
+
+# ---- power
+tap_expect "power: seeds for each claim of the file, with an assumed spread" 0 "ddr_levers .*none .*0.04 \\(assumed\\)" \
+  plan "$experiments/ddr_levers.ini" --power
+more() { plan "$experiments/ddr_levers.ini" --power --json "$@" | python3 -c 'import json, sys; claim = json.load(sys.stdin)["claims"][0]; print(*[claim[k] for k in sys.argv[1:]])' power seeds_needed; }
+few=$(more --set sweep.seeds=3) many=$(more --set sweep.seeds=20)
+tap_check "more seeds have more power, and as many are needed" \
+  "$(awk -v few="$few" -v many="$many" 'BEGIN { split(few, f); split(many, m); if (!(f[1] < 0.5 && m[1] > 0.9 && f[2] == m[2] && f[2] > 3)) print few " and " many }')"
+tap_simulate "$tap_dir/simulated" 4 3; sweep collect --root "$tap_dir/simulated" >/dev/null
+tap_expect "the spread is that of the workspace's runs" 0 "ddr_levers .*none .*0.0[0-9]* \([1-9][0-9]* runs\)" \
+  sweep plan "$experiments/ddr_levers.ini" --power --root "$tap_dir/simulated"
+tap_run "power of a file that no claim uses is refused" 2 "no claim of the papers uses the sweep good; analyze claims --all" plan good.ini --power
+tap_run "power is of one file" 2 "power is of one file; found 2 files" plan good.ini good.ini --power
 
 # ---- around an existing sweep
 mkdir -p "$root/sweeps/good"; printf 'garbage\n' >"$root/sweeps/good/manifest.tsv"

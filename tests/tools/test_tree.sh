@@ -27,7 +27,8 @@ core store slurm sweep
 core store analysis"
 # Single folders of another part that a folder may include.
 borrowed="sweep/serve analysis/statistics
-sweep/serve analysis/runs"
+sweep/serve analysis/runs
+sweep/plan analysis/claims"
 floors="core core/config core/search core/device core/command
 sim sim/physics sim/levels sim/task sim/simd sim/batch sim/device sim/draw sim/library
 store store/code store/workspace store/runlog store/database store/care

@@ -66,7 +66,7 @@ static CoreConfig ewma(double com, int seed) {
   return config;
 }
 
-static AnalysisClaimResult finding_of(const World *world, const char *id) {
+static inline AnalysisClaimResult finding_of(const World *world, const char *id) {
   static AnalysisCode codes[] = {{"aa", "a.py aa"}, {"bb", "a.py bb"}, {"aa+bb", "a.py bb; before: a.py aa"}};
   AnalysisSelection selection = {.runs = world->runs, .count = world->count, .code = codes, .codes = 3};
   AnalysisClaimResult *list, found = {0};
