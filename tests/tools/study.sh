@@ -2,9 +2,10 @@
 # The study of docs/study.md. Usage:
 #   tests/tools/study.sh BUILD ROOT run [EXPERIMENT...]   its experiments in their order, in the workspace ROOT; goes on where it was stopped
 #   tests/tools/study.sh BUILD ROOT extend [EXPERIMENT...]  five seeds more, where claims were undecided with five
-#   tests/tools/study.sh BUILD ROOT restore               a new workspace ROOT with the runs of docs/study/runs.csv: their evaluations, DDR, no more
+#   tests/tools/study.sh BUILD ROOT restore [STUDY]       a new workspace ROOT with the published runs: their evaluations, DDR, no more.
+#                                                         STUDY: main (default), ddr (docs/study-ddr.md), fixed_point (docs/study-fixed-point.md)
 #   tests/tools/study.sh BUILD ROOT claims                the verdicts
-#   tests/tools/study.sh BUILD ROOT table                 the table of verdicts of docs/study.md
+#   tests/tools/study.sh BUILD ROOT table [PAGE]          the rows of a page's table of verdicts (docs/study.md)
 #   tests/tools/study.sh BUILD ROOT controller            the controller against the best fixed settings
 #   tests/tools/study.sh BUILD ROOT draw [PICTURE...]     docs/study/: pictures (fig9 ...; all), the runs as CSV, verdicts, the controller against
 #                                                         the grid. fig2b, fig2c, controller need whole runs: not those of `restore`;
@@ -30,18 +31,26 @@ extend() { for experiment in ${*:-$second}; do more "$experiment" --wait; done; 
 
 # What is finished here is not trained again; `extend EXPERIMENT` trains five seeds more. Memberships first, so that each
 # run's configuration is known.
+manifest() { "$build/sweep" submit "$@" --root "$root" --local --no-start --no-check; }
 restore() {
-  for experiment in $order; do
-    "$build/sweep" submit "experiments/$experiment.ini" --profile study --root "$root" --local --no-start --no-check
-  done
-  for experiment in $second; do more "$experiment" --no-start --no-check; done
-  python3 tests/tools/study_restore.py "$target/runs.csv" "$root"
+  local runs=runs
+  case ${1:-main} in
+    main)
+      for experiment in $order; do manifest "experiments/$experiment.ini" --profile study; done
+      for experiment in $second; do more "$experiment" --no-start --no-check; done ;;
+    ddr) runs=ddr-universal; manifest docs/study/ddr-universal.ini ;;
+    fixed_point)
+      runs=fixed-point
+      for experiment in experiments/fixed_point/*.ini; do manifest "$experiment" --profile study; done ;;
+    *) echo "study.sh: no study $1" >&2; exit 2 ;;
+  esac
+  python3 tests/tools/study_restore.py "$target/$runs.csv" "$root"
   "$build/sweep" collect --root "$root"
 }
 
 # All claims that have runs: a page that chose some of them would choose its verdicts.
 verdicts() { COLUMNS=80 "$build/analyze" claims "$root/results.db" --correct; }
-table() { "$build/analyze" claims "$root/results.db" --correct --json | python3 tests/tools/study_table.py docs/study.md; }
+table() { "$build/analyze" claims "$root/results.db" --correct --json | python3 tests/tools/study_table.py "${1:-docs/study.md}"; }
 
 sql() { "$build/analyze" sql results.db "$1" --csv; }
 
@@ -119,9 +128,9 @@ draw_all() {
 case "${3:-}" in
   run) shift 3; run "$@" ;;
   extend) shift 3; extend "$@" ;;
-  restore) restore ;;
+  restore) restore "${4:-}" ;;
   claims) verdicts ;;
-  table) table ;;
+  table) table "${4:-}" ;;
   controller) controller ;;
   draw) shift 3; pictures=$*; draw_all ;;
   *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|controller|draw" >&2; exit 2 ;;

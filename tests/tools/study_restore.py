@@ -1,6 +1,6 @@
-"""Restores the runs of docs/study/runs.csv as run directories of a workspace: each with its evaluations and, as its only
-iteration, the last one, with the run's mean KL and gradient norm. `sweep collect` then builds a results.db of them, on
-which `analyze claims` gives the verdicts of the study's own.
+"""Restores the published runs of a study (docs/study/*.csv) as run directories of a workspace: each with its
+evaluations and, as its only iteration, the last one, with the means of the whole run. `sweep collect` then builds a
+results.db of them, on which `analyze claims` gives the verdicts of the study's own.
 
 usage: study_restore.py RUNS.CSV ROOT"""
 import csv
@@ -9,13 +9,46 @@ import sys
 import zlib
 
 STEPS, EVALUATIONS, EPISODES = 64, 12, 312  # [profile study]: ppo.num_steps, eval.count; eval.episodes in whole levels
+LEVELS_RUN = {"iterations": 367, "transitions": 1503232}     # a run of study-ddr.md
+FIXED_POINT_RUN = {"iterations": 200, "transitions": 1000000}
 
 
-def run_log(kind, run, names, rows):
-    names = "\t".join(names) + "\tcrc32"
-    lines = ["\t".join(row) for row in rows]
+def run_log(kind, run, columns):
+    """A log of one row per entry of the columns, {name: [value, ...]}; values are text."""
+    names = "\t".join(columns) + "\tcrc32"
+    lines = ["\t".join(row) for row in zip(*columns.values())]
     checked = [f"{line}\t{zlib.crc32(line.encode()):08x}\n" for line in lines]
     return f"#runlog 1 {kind} {run} 1 {zlib.crc32(names.encode()):08x}\n{names}\n" + "".join(checked)
+
+
+def state(fields):
+    text = "".join(f"{name}={value}\n" for name, value in fields.items())
+    return text + f"crc32={zlib.crc32(text.encode()):08x}\n"
+
+
+def write_run(root, run, status, last, done, seconds, means, evaluations):
+    """means: columns of the last iteration; evaluations: columns, of which `iteration` is the first."""
+    folder = f"{root}/runs/{run[:2]}/{run}"
+    each = done // last
+    at = evaluations.pop("iteration")
+    os.makedirs(folder)
+    files = {
+        "stats.1.tsv": run_log("stats", run, {"iteration": [str(last)], "transitions[transitions]": [str(done)]} |
+                               {name: [value] for name, value in means.items()}),
+        "eval.1.tsv": run_log("eval", run, {"iteration": [str(i) for i in at], "level_set": ["train"] * len(at),
+                                            "transitions[transitions]": [str(i * each) for i in at]} | evaluations),
+        "state": state({"status": status, "attempt": 1, "iteration": last, "iterations": last, "transitions": done,
+                        "transitions_total": done, "train_seconds": seconds}),
+    }
+    for name, text in files.items():
+        with open(f"{folder}/{name}", "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def rated(rates):
+    """Columns of evaluations with these solve rates, which are shares of whole episodes."""
+    return {"solve_rate": [f"{round(float(rate) * EPISODES) / EPISODES:.9g}" for rate in rates],
+            "episodes[episodes]": [str(EPISODES)] * len(rates)}
 
 
 def evaluated(first, last):
@@ -24,38 +57,37 @@ def evaluated(first, last):
     return [first] + due
 
 
-def state(fields):
-    text = "".join(f"{name}={value}\n" for name, value in fields.items())
-    return text + f"crc32={zlib.crc32(text.encode()):08x}\n"
-
-
-def restore(row, root):
-    run, done = row["id"], int(row["transitions"])
+def restore_main(row, root):
+    done = int(row["transitions"])
     each = round(int(row["environments"]) * float(row["factor"])) * STEPS
-    last = done // each
     goes_on = row["begun_from"] and row["restored"] == "all"
-    at = evaluated(int(row["begun_from"].split("@")[1]) if goes_on else 0, last)
-    solved = [round(float(rate) * EPISODES) / EPISODES for rate in row["solve_rates"].split()]
-    assert len(at) == len(solved), (run, at, len(solved))
-    folder = f"{root}/runs/{run[:2]}/{run}"
-    os.makedirs(folder)
-    ddr = float(row["ddr"])
-    files = {
-        "stats.1.tsv": run_log("stats", run, ["iteration", "transitions[transitions]", "kl[nat]", "grad_norm_actor"],
-                               [[str(last), str(done), f"{each / ddr:.9g}", row["grad_norm"]]]),
-        "eval.1.tsv": run_log("eval", run, ["iteration", "level_set", "transitions[transitions]", "solve_rate", "episodes[episodes]"],
-                              [[str(i), "train", str(i * each), f"{rate:.9g}", str(EPISODES)] for i, rate in zip(at, solved)]),
-        "state": state({"status": row["status"], "attempt": 1, "iteration": last, "iterations": last, "transitions": done,
-                        "transitions_total": done, "train_seconds": row["seconds"]}),
-    }
-    for name, text in files.items():
-        with open(f"{folder}/{name}", "w", encoding="utf-8") as file:
-            file.write(text)
+    at = evaluated(int(row["begun_from"].split("@")[1]) if goes_on else 0, done // each)
+    rates = row["solve_rates"].split()
+    assert len(at) == len(rates), (row["id"], at, len(rates))
+    means = {"kl[nat]": f"{each / float(row['ddr']):.9g}", "grad_norm_actor": row["grad_norm"]}
+    write_run(root, row["id"], row["status"], done // each, done, row["seconds"], means, {"iteration": at} | rated(rates))
+
+
+def restore_ddr(row, root):
+    """The best solve rate stands for all evaluations before the last one."""
+    last, done = LEVELS_RUN["iterations"], LEVELS_RUN["transitions"]
+    means = {"kl[nat]": f"{done / last / float(row['ddr']):.9g}"}
+    rates = [row["best_solve_rate"], row["final_solve_rate"]]
+    write_run(root, row["run"], "finished", last, done, 0, means, {"iteration": [last - 1, last]} | rated(rates))
+
+
+def restore_fixed_point(row, root):
+    last, done = FIXED_POINT_RUN["iterations"], FIXED_POINT_RUN["transitions"]
+    means = {"kl[nat]": row["kl"], "kl_monotone": row["kl_monotone"], "kl_slope[1/iteration]": row["kl_slope"],
+             "kl_consecutive[nat]": row["kl_consecutive"]}
+    scores = {"iteration": [last], "episode_return": [row["final_return"]], "episodes[episodes]": ["8"]}
+    write_run(root, row["run"], "finished", last, done, 0, means, scores)
 
 
 def main():
     with open(sys.argv[1], encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
+            restore = restore_main if "sweeps" in row else restore_ddr if "ddr" in row else restore_fixed_point
             restore(row, sys.argv[2])
 
 
