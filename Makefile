@@ -88,7 +88,7 @@ PROGRAMS := $(BUILD)/bin/sweep $(BUILD)/bin/trainer $(BUILD)/bin/analyze
 sources = $(sort $(wildcard $(1)/*.$(2) $(1)/*/*.$(2) $(1)/*/*/*.$(2)))
 kernels = $(patsubst %.cu,$(BUILD)/obj/%.o,$(if $(NVCC),$(call sources,$(1),cu)))
 # The programs have libsim's objects of sim/, compiled once; but not the table of kernels, which names the GPU's.
-SIM_SHARED := $(filter-out sim/draw/draw_image.c sim/device/kernels.c sim/device/kernels_counted.c,$(call sources,sim,c))
+SIM_SHARED := $(filter-out sim/draw/draw_image.c sim/device/kernels.c,$(call sources,sim,c))
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(1)/main.c $(SIM_SHARED),$(call sources,$(1),c))) \
   $(patsubst %.c,$(BUILD)/pic/%.o,$(filter $(1)/%,$(SIM_SHARED))) $(call kernels,$(1))
 archives = $(patsubst %,$(BUILD)/archive/lib%.a,$(1))
@@ -137,11 +137,9 @@ CUDA_USERS := $(patsubst %,$(BUILD)/obj/%.o,core/device/device_cuda trainer/ops/
 $(BUILD)/obj/core/device/device_cuda.o: CFLAGS_ALL += $(if $(CUDA_LEAST),-DCORE_CUDA_LEAST=$(CUDA_LEAST)) \
   -DCORE_CUDA_TARGETS='"$(CUDA_TARGETS)"'
 $(CUDA_USERS): CFLAGS_ALL += $(addprefix -isystem ,$(addsuffix /include,$(NCCL_HOME) $(if $(NVCC),$(CUDA_HOME))))
-# Kernel bodies with a call at each load and store (core/device/access_counts.h), where the compiler can add them.
+# Whether the compiler can add a call at each load and store, which tests/instruments count.
 COUNTED_FLAGS := -fsanitize=thread --param tsan-instrument-func-entry-exit=0
 COUNTS := $(shell echo 'int f(int *x) { return *x; }' | $(CC) $(COUNTED_FLAGS) -x c -c -o /dev/null - 2>/dev/null && echo 1)
-COUNTED_O := $(patsubst %,$(BUILD)/obj/%/kernels_counted.o,sim/device trainer/ops/kernels)
-$(COUNTED_O): override SANITIZE := $(if $(COUNTS),$(COUNTED_FLAGS))
 $(BUILD)/obj/core/device/access_counts.o $(BUILD)/pic/core/device/access_counts.o: \
   CFLAGS_ALL += -DCORE_COUNTS_ACCESSES=$(or $(COUNTS),0)
 # Procgen is opened at run time and needs no headers.

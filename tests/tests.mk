@@ -1,6 +1,12 @@
 # How the tests are built: test programs, kernels as C for the emulator, a stand-in for the CUDA runtime, fuzz targets.
 # A file tests/unit/test_*.c, tests/fuzz/fuzz_*.c or tests/*/test_*.sh is a test by its name; no list has it.
-TESTED := $(call archives,sweep slurm analysis trainer sim store core)
+# Developers' instruments, for tests/tools/instruments.c and their own tests.
+INSTRUMENTS := $(BUILD)/archive/libinstruments.a
+INSTRUMENTS_O := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/instruments/*.c))
+$(filter %_counted.o,$(INSTRUMENTS_O)): override SANITIZE := $(if $(COUNTS),$(COUNTED_FLAGS))
+$(INSTRUMENTS): $(INSTRUMENTS_O)
+	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
+TESTED := $(INSTRUMENTS) $(call archives,sweep slurm analysis trainer sim store core)
 LIBS_TESTS = $(LIBS_ALL) $(LIBS_TRAINER) $(LIBS_HTTP)
 .PHONY: tests check check-long demo study bench fuzz kernels
 

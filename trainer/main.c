@@ -13,10 +13,8 @@
 #include "trainer/tools/check_configs.h"
 #include "trainer/tools/check_level.h"
 #include "trainer/tools/describe.h"
-#include "trainer/tools/morphologies.h"
 #include "trainer/tools/play.h"
 #include "trainer/tools/plasticity.h"
-#include "trainer/tools/scaling.h"
 #include "trainer/tools/show.h"
 
 typedef struct TrainOptions {
@@ -64,8 +62,8 @@ static int command_train(int argc, char **argv) {
              "mpirun -n 4 trainer ... (or srun) divides the environments over 4 processes.\n\n"
              "Exit codes: 0 finished, 1 failed or diverged, 2 usage error, 75 stopped by SIGUSR1, SIGUSR2, SIGTERM or "
              "SIGINT, with a checkpoint (run again with --resume to go on).\n\n"
-             "Other commands: trainer config, info, tasks, checkpoint, morphologies, scaling, show, play, "
-             "plasticity, export, check-level; trainer help lists them.",
+             "Other commands: trainer config, info, tasks, checkpoint, show, play, plasticity, export, check-level; "
+             "trainer help lists them.",
     .more = core_config_help,
     .hint = "settings go as --set KEY=VALUE, a file as --config FILE"};
 
@@ -98,8 +96,6 @@ static const CoreCommand COMMANDS[] = {
   {"info", "what the program was built with and may use here", trainer_info},
   {"tasks", "list what env.task can name", trainer_tasks},
   {"checkpoint", "check checkpoint files and list what they hold", trainer_checkpoint},
-  {"morphologies", "list and draw the levels of a task", trainer_morphologies},
-  {"scaling", "predict how a run scales over GPUs", trainer_scaling},
   {"show", "draw levels or a task as they start, stand or move: .png, .svg, .gif, .mp4", trainer_show},
   {"play", "draw an episode of a trained policy", trainer_play},
   {"plasticity", "how fast trained networks fit random targets, against fresh ones", trainer_plasticity},

@@ -1,5 +1,5 @@
 /* Device memory that kernels read and write: counted on the emulator (core/device/access_counts.h), and extrapolated to
- * other sizes (trainer/tools/cost.h). */
+ * other sizes (tests/instruments/cost.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,9 +9,9 @@
 
 #include "core/device/access_counts.h"
 #include "core/memory.h"
-#include "sim/device/kernels.h"
 #include "trainer/ops/device/device_internal.h"
-#include "trainer/tools/cost.h"
+#include "tests/instruments/cost.h"
+#include "tests/instruments/counted.h"
 #include "training_tools.h"
 
 static const CoreEmulatedBody *const TABLES[] = {ops_counted_bodies, sim_counted_bodies};

@@ -14,7 +14,7 @@
 #include "sim/levels/level_set.h"
 #include "sim/levels/morphology.h"
 #include "tests/level_hash.h"
-#include "trainer/tools/morphologies.h"
+#include "tests/instruments/morphologies.h"
 
 #include "message.h"
 
@@ -340,7 +340,7 @@ static void test_random_solves_little(void **state) {
   SimLevelSet sample = {all.level, LEVELS, all.size};
   double sum = 0;
   int above = 0;
-  assert_int_equal(trainer_morphologies_random(&sample, EPISODES, 99, rate), CORE_OK);
+  assert_int_equal(morphologies_play_randomly(&sample, EPISODES, 99, rate), CORE_OK);
   for (int i = 0; i < LEVELS; i++) {
     assert_true(rate[i] <= 0.2f + 4 * sqrtf(0.16f / EPISODES));
     sum += (double)rate[i];

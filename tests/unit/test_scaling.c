@@ -1,4 +1,4 @@
-/* The model of runs on many GPUs (trainer/tools/scaling.h): its all-reduces against NCCL's cost formula computed by
+/* The model of runs on many GPUs (tests/instruments/scaling.h): its all-reduces against NCCL's cost formula computed by
  * hand, and invariants of its predictions. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <cmocka.h>
 
-#include "trainer/tools/scaling.h"
+#include "tests/instruments/scaling.h"
 #include "trainer/update/gradient_device.h"
 #include "training_tools.h"
 

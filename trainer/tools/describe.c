@@ -18,7 +18,6 @@
 #include "trainer/ranks/ranks.h"
 #include "trainer/run/machine.h"
 #include "trainer/run/run_files.h"
-#include "trainer/tools/cost.h"
 
 /* ---- settings -------------------------------------------------------------------------------------------------- */
 
@@ -86,19 +85,11 @@ int trainer_config(int argc, char **argv) {
 
 /* ---- the build and the machine ----------------------------------------------------------------------------------- */
 
-typedef struct InfoOptions { const char *file; CoreOptionList sets; bool json, cost; } InfoOptions;
+typedef struct InfoOptions { bool json; } InfoOptions;
 
 static int print_info(void *opts, const char **operands, size_t count) {
   const InfoOptions *options = opts;
   char memory[32];
-
-  if (options->cost) {
-    CoreConfig config;
-    TRY(core_config_load(options->file, options->sets.items, options->sets.count, &config));
-    return cost_print(&config, options->json);
-  }
-  if (options->file || options->sets.count > 0)
-    return core_error(CORE_USAGE, "--config and --set go with --cost");
 
   if (options->json) {
     core_json_print(json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:i, s:f}", "version", core_version(), "commit",
@@ -120,15 +111,10 @@ static int print_info(void *opts, const char **operands, size_t count) {
 
 int trainer_info(int argc, char **argv) {
   static const CoreManual manual = {
-    .usage = "trainer info [--json] [--cost [--config FILE] [--set KEY=VALUE]...]",
-    .about = "Prints what the program was built with and what it can use on this machine.\n\n"
-             "--cost: prints the device memory that an iteration of a configuration reads and writes on one GPU, and "
-             "its kernel launches. They are counted on the CPU with small versions of the run, within a minute."};
+    .usage = "trainer info [--json]",
+    .about = "Prints what the program was built with and what it can use on this machine."};
   InfoOptions options = {0};
   const CoreOption table[] = {
-    {"cost", 0, CORE_OPTION_FLAG, &options.cost, NULL, "print bytes and launches of an iteration, by phase and kernel"},
-    {"config", 'c', CORE_OPTION_TEXT, &options.file, "FILE", "with --cost: read settings from an INI file"},
-    {"set", 's', CORE_OPTION_LIST, &options.sets, "KEY=VALUE", "with --cost: change one setting; repeatable"},
     {"json", 0, CORE_OPTION_FLAG, &options.json, NULL, "print JSON"},
     {0}};
   return core_options_run(&manual, table, argc, argv, print_info, &options);

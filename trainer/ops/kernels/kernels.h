@@ -2,10 +2,7 @@
 #ifndef TRAINER_OPS_KERNELS_H
 #define TRAINER_OPS_KERNELS_H
 #include "core/device/device.h"
-#include "core/device/emulated_code.h"
 #define KERNEL(name, arguments_type, group) extern const CoreKernel name##_launch;
 #include "trainer/ops/kernels/kernels.def"
 #undef KERNEL
-/* Bodies that count their loads and stores (core/device/access_counts.h). */
-extern const CoreEmulatedBody ops_counted_bodies[];
 #endif

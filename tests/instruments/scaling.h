@@ -1,13 +1,13 @@
 /* Predicts the speed of a run on many GPUs from its configuration: the bytes of each all-reduce, the part overlapped
- * with the backward pass, and the exposed part. A model with published figures, not a measurement; `trainer scaling`
+ * with the backward pass, and the exposed part. A model with published figures, not a measurement; `instruments scaling`
  * prints it. Each GPU has env.num worlds (weak scaling).
  *
  * An all-reduce takes the time of NCCL's own cost model for the better of ring and tree (src/graph/tuning.cc of NCCL
  * 2.2x: a latency per call and one per step, by protocol), plus bytes over bandwidth: each link of a ring carries
  * 2 (n-1)/n times the data, a tree's 2 times. Links: NVLink 4, 450 GB/s per direction and GPU (H100 and H200 data
  * sheets: 900 in both); InfiniBand NDR, 400 Gb/s = 50 GB/s, one port per GPU. */
-#ifndef TRAINER_SCALING_H
-#define TRAINER_SCALING_H
+#ifndef TESTS_SCALING_H
+#define TESTS_SCALING_H
 #include "trainer/update/gradient.h"
 
 typedef struct ScalingMachine {
@@ -59,6 +59,6 @@ ScalingPoint scaling_predict(const ScalingMachine *machine, const ScalingRun *ru
                              size_t bucket_bytes, int gpus);
 
 /* The command; argv[0] is its name. Returns a CORE_ code. */
-int trainer_scaling(int argc, char **argv);
+int instrument_scaling(int argc, char **argv);
 
 #endif

@@ -1,9 +1,9 @@
-/* `trainer info --cost`: device memory that an iteration reads and writes, and its launches, by phase and kernel. Small
+/* `instruments cost`: device memory that an iteration reads and writes, and its launches, by phase and kernel. Small
  * versions of the run are trained on the emulator, which counts (core/device/access_counts.h); sizes are extrapolated
  * from four of them. What an epoch does once, the shuffle, counts for each minibatch; measurements count as one
  * pass. */
-#ifndef TRAINER_COST_H
-#define TRAINER_COST_H
+#ifndef TESTS_COST_H
+#define TESTS_COST_H
 #include "core/config/config.h"
 #include "core/device/device.h"
 
@@ -30,6 +30,7 @@ typedef struct Cost {
 int cost_of(const CoreConfig *config, Cost *cost);
 /* Returns the bytes that an iteration without measurements reads and writes per transition, search included. */
 double cost_bytes_per_transition(const Cost *cost);
-int cost_print(const CoreConfig *config, bool json);
+/* The command; argv[0] is its name. Returns a CORE_ code. */
+int instrument_cost(int argc, char **argv);
 
 #endif

@@ -1,7 +1,9 @@
-/* Bodies of the trainer's kernels that count their loads and stores (core/device/access_counts.h). */
+/* Bodies of the trainer's kernels that count their loads and stores (counted.h). */
+#include "tests/instruments/counted.h"
+
 #include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_bodies.h"
 
 #define KERNELS "trainer/ops/kernels/kernels.def"
 #define COUNTED ops_counted_bodies
-#include "core/device/device_counted.inc"
+#include "tests/instruments/counted.inc"

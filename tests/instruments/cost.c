@@ -1,14 +1,14 @@
 /* Counting four small versions of a run, and extrapolation (cost.h). */
-#include "trainer/tools/cost.h"
+#include "tests/instruments/cost.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/command/options.h"
 #include "core/device/access_counts.h"
 #include "core/json.h"
 #include "core/memory.h"
-#include "sim/device/kernels.h"
-#include "trainer/ops/kernels/kernels.h"
+#include "tests/instruments/counted.h"
 #include "trainer/run/training.h"
 #include "trainer/update/minibatch.h"
 
@@ -291,11 +291,33 @@ static void print_table(const Cost *cost) {
          core_text_count(cost_bytes_per_transition(cost), bytes));
 }
 
-int cost_print(const CoreConfig *config, bool json) {
+typedef struct CostOptions { const char *file; CoreOptionList sets; bool json; } CostOptions;
+
+static int run_command(void *opts, const char **operands, size_t count) {
+  const CostOptions *options = opts;
+  CoreConfig config;
+  TRY(core_config_load(options->file, options->sets.items, options->sets.count, &config));
+
   Cost *cost = core_memory_allocate(sizeof *cost);
-  const int code = cost_of(config, cost);
-  if (code == CORE_OK && json) print_json(cost);
+  const int code = cost_of(&config, cost);
+  if (code == CORE_OK && options->json) print_json(cost);
   else if (code == CORE_OK) print_table(cost);
   free(cost);
   return code;
+}
+
+int instrument_cost(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "instruments cost [--config FILE] [--set KEY=VALUE]... [--json]",
+    .about = "Prints the device memory that an iteration of a configuration reads and writes on one GPU, and its kernel "
+             "launches. They are counted on the CPU with small versions of the run, within a minute."};
+
+  CostOptions options = {0};
+  const CoreOption table[] = {
+    {"config", 'c', CORE_OPTION_TEXT, &options.file, "FILE", "read settings from an INI file; the rest are defaults"},
+    {"set", 's', CORE_OPTION_LIST, &options.sets, "KEY=VALUE", "change one setting; may be given several times"},
+    {"json", 0, CORE_OPTION_FLAG, &options.json, NULL, "print JSON"},
+    {0}};
+
+  return core_options_run(&manual, table, argc, argv, run_command, &options);
 }

@@ -1,5 +1,5 @@
-/* The model of scaling.h, and `trainer scaling`, which prints it. */
-#include "trainer/tools/scaling.h"
+/* The model of scaling.h, and `instruments scaling`, which prints it. */
+#include "tests/instruments/scaling.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -196,9 +196,9 @@ static int run_command(void *opts, const char **operands, size_t count) {
   return predict(&config, options->speed, options->share);
 }
 
-int trainer_scaling(int argc, char **argv) {
+int instrument_scaling(int argc, char **argv) {
   static const CoreManual manual = {
-    .usage = "trainer scaling [--config FILE] [--set KEY=VALUE]... [OPTIONS]",
+    .usage = "instruments scaling [--config FILE] [--set KEY=VALUE]... [OPTIONS]",
     .about = "Predicts how a run scales over GPUs: bytes and time of the gradients' all-reduces, the part "
              "overlapped with the backward pass, and the efficiency, with env.num worlds per GPU. A model "
              "(docs/cuda.md), not a measurement: NCCL's published cost model on NVLink and 400 Gb/s InfiniBand.",
