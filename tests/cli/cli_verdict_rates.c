@@ -1,17 +1,11 @@
 /* Counts the wrong verdicts of `analyze claims`: claims at the limit of being false, and of being true, for simulated
  * seeds (verdict_worlds.h), each tested as the program does it: scale, allowances, tasks and levers included.
- * Usage: cli_verdict_rates rates WORLDS [TEST...]; one line per test, truth and condition:
+ * Usage: cli_verdict_rates WORLDS [TEST...]; one line per test, truth and condition:
  *   test,truth,condition,seeds,tasks,worlds,supported,contradicted,failures_differ
  * Both verdicts are errors: at these truths a test of level 2.5 % is wrong in at most that fraction of worlds per side.
- * cli_verdict_rates power WORLDS [TEST...]; one line per test and effect:
- *   test,effect,sd,seeds,worlds,alone,holm: worlds in which a true claim is supported, alone and at the middle level of
- *   Holm's correction of 30 claims
  * RISES, whose permutations are slow, is simulated in a tenth of the worlds. tests/cli/test_verdict_rates.sh and
  * tests/long/test_statistics.sh check the lines. */
 #include "tests/cli/verdict_worlds.h"
-
-static const double LEVEL = 0.025;
-enum { HOLM_CLAIMS = 30 };
 
 /* ---- truths ------------------------------------------------------------------------------------------------------ */
 
@@ -137,18 +131,9 @@ static World world_create(const Case *of, const Condition *c) {
 
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
-/* Effect of a true claim; 0: the truth at the limit. */
-typedef struct Effect { double size; MeanOf of; } Effect;
-
-static double mean_of(const Case *of, const Place *p, Effect effect) {
-  const double mean = of->mean(p->key, of->keys, p->second, of->seconds);
-  return effect.of ? effect.size * effect.of(p->key, of->keys, p->second, of->seconds) : mean;
-}
-
 /* Sets DDR and scores of points. Each lever of the grid moves DDR by a fixed factor, and the score by an amount that is
  * drawn for each world and unrelated to it. */
-static void fill_point(const Case *of, const Place *p, uint32_t world, double noise, Effect effect,
-                       AnalysisRunMetrics *m) {
+static void fill_point(const Case *of, const Place *p, uint32_t world, double noise, AnalysisRunMetrics *m) {
   static const double moves[LEVERS] = {1, -0.6, -0.8, 0.5};
   double x = 0, y = 0, early = 0;
   for (int l = 0; l < LEVERS && of->shape == LEVER_GRID; l++) {
@@ -156,11 +141,10 @@ static void fill_point(const Case *of, const Place *p, uint32_t world, double no
     x += moves[l] * at;
     y += SD * at * normal(world, (uint32_t)l, 20 + (uint32_t)p->stratum);
     early += SD * at * normal(world, (uint32_t)l, 40 + (uint32_t)p->stratum);
-    if (effect.size > 0) y += effect.size * moves[l] * at;
   }
   if (of->shape == STAR && p->key >= 0) {
     x = (p->key / 6 == 1 ? -0.8 : 0.7) * (p->key % 6 - 2.5);
-    y = -0.03 * x * x + (p->key / 6 == 0 && effect.size == 0 ? MARGIN : 0);
+    y = -0.03 * x * x + (p->key / 6 == 0 ? MARGIN : 0);
   }
   m->value[ANALYSIS_MEASURE_ddr] = exp(x + 0.05 * noise);
   m->value[ANALYSIS_MEASURE_final] += y;
@@ -169,19 +153,18 @@ static void fill_point(const Case *of, const Place *p, uint32_t world, double no
 
 /* Sets scores of runs that switched; parents' and children's are correlated. */
 static void fill_switch(const Case *of, const Condition *c, const Place *p, uint32_t world, uint32_t run,
-                        Effect effect, AnalysisRunMetrics *m) {
-  const double change = of->change + effect.size, excess = effect.size != 0 ? 0 : of->excess;
+                        AnalysisRunMetrics *m) {
   const uint32_t seed = (uint32_t)p->seed;
   const double parent = draw(c, 0, world, seed, seed, true, false);
-  const double child = draw(c, change, world, seed, seed, true, false) + SD * normal(world, 500 + seed, 0) +
+  const double child = draw(c, of->change, world, seed, seed, true, false) + SD * normal(world, 500 + seed, 0) +
                        SD / 4 * normal(world, run, 5);
   m->value[ANALYSIS_MEASURE_final] =
-    p->key == 0 ? parent : p->key == 1 ? child : draw(c, change - excess, world, run, seed, false, true);
-  const double gain = (effect.size != 0 ? effect.size : of->lead) + SD * normal(world, 500 + seed, 1);
+    p->key == 0 ? parent : p->key == 1 ? child : draw(c, of->change - of->excess, world, run, seed, false, true);
+  const double gain = of->lead + SD * normal(world, 500 + seed, 1);
   m->value[ANALYSIS_MEASURE_early_gain] = m->value[ANALYSIS_MEASURE_total_gain] = gain;
 }
 
-static void fill(const Case *of, const Condition *c, const World *w, uint32_t world, Effect effect,
+static void fill(const Case *of, const Condition *c, const World *w, uint32_t world,
                  AnalysisRunMetrics *measured) {
   const AnalysisMeasure measure = claim_of(of).measure;
   for (size_t r = 0; r < w->count; r++) {
@@ -191,7 +174,7 @@ static void fill(const Case *of, const Condition *c, const World *w, uint32_t wo
     *m = (AnalysisRunMetrics){.ended = true, .rated = true};
     for (size_t k = 0; k < ANALYSIS_MEASURES; k++) m->value[k] = NAN;
     const double shift = of->test == ANALYSIS_TEST_AT_LEAST_95 ? 0.95 - base_of(c) : 0;
-    const double mean = shift + (of->shape == GRID ? mean_of(of, p, effect) : 0);
+    const double mean = shift + (of->shape == GRID ? of->mean(p->key, of->keys, p->second, of->seconds) : 0);
     const double score = draw(c, mean, world, run, (uint32_t)p->seed, p->first, p->last);
     m->value[ANALYSIS_MEASURE_final] = score;
     m->value[ANALYSIS_MEASURE_total_gain] = score - UNTRAINED;
@@ -199,39 +182,38 @@ static void fill(const Case *of, const Condition *c, const World *w, uint32_t wo
     /* the late gain of a run that has failed is none */
     m->value[ANALYSIS_MEASURE_late_gain] =
       of->late * (score - UNTRAINED) + (of->late == 0 ? 0 : SD / 8 * normal(world, run, 1));
-    if (of->shape == SWITCH) fill_switch(of, c, p, world, run, effect, m);
-    else if (of->shape != GRID) fill_point(of, p, world, normal(world, run, 3), effect, m);
+    if (of->shape == SWITCH) fill_switch(of, c, p, world, run, m);
+    else if (of->shape != GRID) fill_point(of, p, world, normal(world, run, 3), m);
   }
 }
 
 /* ---- simulation -------------------------------------------------------------------------------------------------- */
 
 /* Numbers of worlds by outcome. */
-typedef struct Counts { long supported, contradicted, differ, holm; } Counts;
+typedef struct Counts { long supported, contradicted, differ; } Counts;
 
-static Counts simulate(const Case *of, const Condition *c, uint32_t worlds, Effect effect) {
+static Counts simulate(const Case *of, const Condition *c, uint32_t worlds) {
   World w = world_create(of, c);
   w.table.selection = &w.selection;
   const AnalysisClaim claim = claim_of(of);
   const AnalysisClaimsOptions options = {.looks = 1};
-  long supported = 0, contradicted = 0, differ = 0, holm = 0;
-#pragma omp parallel for schedule(dynamic, 16) reduction(+ : supported, contradicted, differ, holm)
+  long supported = 0, contradicted = 0, differ = 0;
+#pragma omp parallel for schedule(dynamic, 16) reduction(+ : supported, contradicted, differ)
   for (uint32_t number = 0; number < worlds; number++) {
     AnalysisTable table = w.table;
     AnalysisRunMetrics *measured = core_memory_allocate((w.count + 1) * sizeof *measured);
     AnalysisClaimResult found = {0};
-    fill(of, c, &w, number, effect, measured);
+    fill(of, c, &w, number, measured);
     table.metrics = measured;
     if (analysis_claim_test(NULL, &options, &claim, &table, &found) != CORE_OK) abort();
     supported += found.verdict == ANALYSIS_SUPPORTED;
     contradicted += found.verdict == ANALYSIS_CONTRADICTED;
     differ += found.failures_differ;
-    holm += found.verdict == ANALYSIS_SUPPORTED && found.p_for <= 2 * LEVEL / HOLM_CLAIMS;
     free(found.tasks);
     free(measured);
   }
   world_free(&w);
-  return (Counts){supported, contradicted, differ, holm};
+  return (Counts){supported, contradicted, differ};
 }
 
 /* Whether a condition says something of the test at this truth: with equal means, a setting whose runs fail, or are
@@ -253,7 +235,7 @@ static void print_rates(const Case *of, uint32_t worlds) {
     const Condition *c = &conditions[i];
     const uint32_t n = of->test == ANALYSIS_TEST_RISES ? worlds / 10 : worlds;
     if (!is_meant(of, c)) continue;
-    const Counts found = simulate(of, c, n, (Effect){0, NULL});
+    const Counts found = simulate(of, c, n);
     printf("%s,%s,%s,%d,%d,%u,%ld,%ld,%ld\n", of->name, of->truth, c->name, c->seeds, c->strata, n, found.supported,
            found.contradicted, found.differ);
     fflush(stdout);
@@ -261,15 +243,15 @@ static void print_rates(const Case *of, uint32_t worlds) {
 }
 
 int main(int argc, char **argv) {
-  const uint32_t worlds = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
+  const uint32_t worlds = argc > 1 ? (uint32_t)atoi(argv[1]) : 0;
   if (worlds == 0) {
-    fprintf(stderr, "usage: cli_verdict_rates rates|power WORLDS [TEST...]\n");
+    fprintf(stderr, "usage: cli_verdict_rates WORLDS [TEST...]\n");
     return 2;
   }
   printf("test,truth,condition,seeds,tasks,worlds,supported,contradicted,failures_differ\n");
   for (int i = 0; i < CASES; i++) {
-    bool asked = argc == 3;
-    for (int a = 3; a < argc; a++) asked = asked || strcmp(argv[a], cases[i].name) == 0;
+    bool asked = argc == 2;
+    for (int a = 2; a < argc; a++) asked = asked || strcmp(argv[a], cases[i].name) == 0;
     if (asked) print_rates(&cases[i], worlds);
   }
   return 0;

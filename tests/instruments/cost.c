@@ -309,8 +309,8 @@ static int run_command(void *opts, const char **operands, size_t count) {
 int instrument_cost(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "instruments cost [--config FILE] [--set KEY=VALUE]... [--json]",
-    .about = "Prints the device memory that an iteration of a configuration reads and writes on one GPU, and its kernel "
-             "launches. They are counted on the CPU with small versions of the run, within a minute."};
+    .about = "Prints the device memory that an iteration of a configuration reads and writes on one GPU, and its "
+             "kernel launches. They are counted on the CPU with small versions of the run, within a minute."};
 
   CostOptions options = {0};
   const CoreOption table[] = {

@@ -1,6 +1,6 @@
 /* Predicts the speed of a run on many GPUs from its configuration: the bytes of each all-reduce, the part overlapped
- * with the backward pass, and the exposed part. A model with published figures, not a measurement; `instruments scaling`
- * prints it. Each GPU has env.num worlds (weak scaling).
+ * with the backward pass, and the exposed part. A model with published figures, not a measurement; `instruments
+ * scaling` prints it. Each GPU has env.num worlds (weak scaling).
  *
  * An all-reduce takes the time of NCCL's own cost model for the better of ring and tree (src/graph/tuning.cc of NCCL
  * 2.2x: a latency per call and one per step, by protocol), plus bytes over bandwidth: each link of a ring carries

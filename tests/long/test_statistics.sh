@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 worlds=${STATISTICS_WORLDS:-1000} results=$(mktemp -d) bad=0
 trap 'rm -rf "$results"' EXIT
-"$SWEEP_BUILD/tests/cli/cli_verdict_rates" rates "$worlds" >"$results/verdicts.csv" || exit 1
+"$SWEEP_BUILD/tests/cli/cli_verdict_rates" "$worlds" >"$results/verdicts.csv" || exit 1
 "$SWEEP_BUILD/tests/cli/cli_interval_rates" "$worlds" >"$results/intervals.csv" || exit 1
 
 awk -f tests/cli/verdict_rates.awk "$results/verdicts.csv" || bad=1

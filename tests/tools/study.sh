@@ -6,6 +6,7 @@
 #                                                         STUDY: main (default), ddr (docs/study-ddr.md), fixed_point (docs/study-fixed-point.md)
 #   tests/tools/study.sh BUILD ROOT claims                the verdicts
 #   tests/tools/study.sh BUILD ROOT table [PAGE]          the rows of a page's table of verdicts (docs/study.md)
+#   tests/tools/study.sh BUILD ROOT power                 the power of the main study's claims with ten seeds, by the spread of the runs in ROOT
 #   tests/tools/study.sh BUILD ROOT controller            the controller against the best fixed settings
 #   tests/tools/study.sh BUILD ROOT draw [PICTURE...]     docs/study/: pictures (fig9 ...; all), the runs as CSV, verdicts, the controller against
 #                                                         the grid. fig2b, fig2c, controller need whole runs: not those of `restore`;
@@ -51,6 +52,14 @@ restore() {
 # All claims that have runs: a page that chose some of them would choose its verdicts.
 verdicts() { COLUMNS=80 "$build/analyze" claims "$root/results.db" --correct; }
 table() { "$build/analyze" claims "$root/results.db" --correct --json | python3 tests/tools/study_table.py "${1:-docs/study.md}"; }
+
+power() {
+  for experiment in $order; do
+    [ "$experiment" = ddr_target ] && continue # it has no claims
+    echo "# $experiment"
+    "$build/sweep" plan "experiments/$experiment.ini" --profile study --set sweep.seeds=10 --power --root "$root"
+  done
+}
 
 sql() { "$build/analyze" sql results.db "$1" --csv; }
 
@@ -131,7 +140,8 @@ case "${3:-}" in
   restore) restore "${4:-}" ;;
   claims) verdicts ;;
   table) table "${4:-}" ;;
+  power) power ;;
   controller) controller ;;
   draw) shift 3; pictures=$*; draw_all ;;
-  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|controller|draw" >&2; exit 2 ;;
+  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw" >&2; exit 2 ;;
 esac
