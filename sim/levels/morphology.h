@@ -4,8 +4,8 @@
  *   public    Kinetix' own locomotion generator with its default arguments (morphology_public.c): a body on two legs
  *             with ankles and a third leg, size L;
  *   families  eight body plans in four classes of difficulty (docs/simulator.md#families), size LOCO. A draw is only a
- *             candidate: a table made by `instruments morphologies --search` has, for each of the 512 levels, the number
- *             of the first attempt that passed the acceptance rules. */
+ *             candidate: a table made by `instruments morphologies --search` has, for each of the 512 levels, the
+ *             number of the first attempt that passed the acceptance rules. */
 #ifndef SIM_MORPHOLOGY_H
 #define SIM_MORPHOLOGY_H
 #include "sim/physics/level.h"
