@@ -156,7 +156,8 @@ $(BUILD)/mujoco.stamp: FORCE
 	@mkdir -p $(@D); echo '$(MUJOCO_CFLAGS)' | cmp -s - $@ || echo '$(MUJOCO_CFLAGS)' > $@
 $(BUILD)/obj/sim/draw/draw_image.o: CFLAGS_ALL += $(if $(call has,GD),$(shell $(PKG) --cflags gdlib))
 $(BUILD)/obj/trainer/ranks/ranks.o: CFLAGS_ALL += $(if $(call has,MPI),$(shell $(PKG) --cflags ompi-c))
-$(BUILD)/obj/analysis/report/report.o: analysis/report/report_page.html
+$(BUILD)/obj/analysis/report/report.o: $(wildcard analysis/report/*.html analysis/report/*.css analysis/report/*.js)
+$(BUILD)/obj/analysis/plot/page.o: $(wildcard analysis/plot/*.css analysis/plot/*.js)
 $(BUILD)/obj/sweep/serve/page.o: $(wildcard sweep/serve/*.html sweep/serve/*.css sweep/serve/*.js)
 $(BUILD)/obj/sweep/serve/server.o: CFLAGS_ALL += -DCORE_HAS_MICROHTTPD=$(HAS_MICROHTTPD)
 $(BUILD)/obj/sweep/serve/server.o: $(BUILD)/microhttpd.stamp

@@ -17,8 +17,10 @@ static const AnalysisStyle styles[] = {
   {"dark", 16, 1120, 640, 1.5, 1.5, 0x16181d, 0xe8e8e8, 0xa8a8a8, 0x33363d},
 };
 
-static const uint32_t okabe_ito[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9};
-enum { OKABE_ITO = sizeof okabe_ito / sizeof *okabe_ito };
+/* Okabe's and Ito's six colors, and four more for pages. */
+static const uint32_t names[ANALYSIS_NAME_COLORS] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9,
+                                                     0x8c6bb1, 0x7f7f00, 0xa6611a, 0x808080};
+enum { OKABE_ITO = 6 };
 
 static const uint32_t viridis[STOPS] = {0x440154, 0x443983, 0x31688e, 0x21918c, 0x35b779, 0x90d743, 0xe3d51b};
 static const uint32_t ramps[RAMPS][STOPS] = {
@@ -31,16 +33,16 @@ static const uint32_t ramps[RAMPS][STOPS] = {
 };
 
 int analysis_style_find(const char *name, const AnalysisStyle **style) {
-  const char *names[sizeof styles / sizeof *styles];
+  const char *known[sizeof styles / sizeof *styles];
   *style = &styles[0];
   for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
-    names[i] = styles[i].name;
+    known[i] = styles[i].name;
     if (!name || strcmp(name, styles[i].name) == 0) {
       *style = &styles[i];
       return CORE_OK;
     }
   }
-  const char *near = core_text_nearest(name, names, sizeof names / sizeof *names);
+  const char *near = core_text_nearest(name, known, sizeof known / sizeof *known);
   if (near) return core_error(CORE_USAGE, "--style %s: did you mean %s?", name, near);
   return core_error(CORE_USAGE, "--style %s: expected paper, slides or dark", name);
 }
@@ -66,7 +68,7 @@ uint32_t analysis_family_ramp(size_t family, double t) {
   return ramp_color(ramps[family % RAMPS], fmin(fmax(t, 0), 1));
 }
 
-uint32_t analysis_name_color(size_t index) { return okabe_ito[index % OKABE_ITO]; }
+uint32_t analysis_name_color(size_t index) { return names[index % ANALYSIS_NAME_COLORS]; }
 
 uint32_t analysis_text_on(uint32_t color) { /* black or white, by ITU-R BT.601's luma */
   double luma = 0.299 * ((color >> 16) & 255) + 0.587 * ((color >> 8) & 255) + 0.114 * (color & 255);
@@ -111,26 +113,41 @@ static size_t value_rank(const AnalysisGrouping *grouping, size_t group, const C
   return rank;
 }
 
+/* Returns the color of group `first + i`, the i-th of a family. */
+static uint32_t group_color(const AnalysisGrouping *grouping, size_t f, size_t first, size_t i,
+                            const AnalysisStyle *style) {
+  const AnalysisFamily *family = &grouping->families[f];
+  const bool has_several = grouping->family_count > 1, has_numbers = keys_are_numbers(family);
+  const size_t count = family->group_count;
+  const double t = ramp_place(i, count, style);
+  if (has_several && grouping->count == grouping->family_count && grouping->count <= OKABE_ITO)
+    return names[first + i]; /* one group of each: treated as names, whatever their keys */
+  if (has_several && (has_numbers || count == 1)) return ramp_color(ramps[f % RAMPS], t);
+  if (!has_numbers && grouping->count <= OKABE_ITO) return names[first + i];
+  return ramp_color(viridis, count > 1 ? t : 0.3);
+}
+
+uint32_t *analysis_colors_create(const AnalysisGrouping *grouping, const AnalysisStyle *style) {
+  uint32_t *colors = core_memory_zero_allocate(grouping->count + 1, sizeof *colors);
+  for (size_t f = 0, first = 0; f < grouping->family_count; first += grouping->families[f++].group_count)
+    for (size_t i = 0; i < grouping->families[f].group_count; i++)
+      colors[first + i] = group_color(grouping, f, first, i, style);
+  return colors;
+}
+
 AnalysisMark *analysis_marks_create(const AnalysisGrouping *grouping, const AnalysisStyle *style) {
   AnalysisMark *marks = core_memory_zero_allocate(grouping->count + 1, sizeof *marks);
-  bool several = grouping->family_count > 1;
+  uint32_t *colors = analysis_colors_create(grouping, style);
   for (size_t f = 0, first = 0; f < grouping->family_count; first += grouping->families[f++].group_count) {
     const AnalysisFamily *family = &grouping->families[f];
-    size_t count = family->group_count;
-    bool numbers = keys_are_numbers(family);
-    for (size_t i = 0; i < count; i++) {
+    const CoreConfigRow *last = family->key_count > 1 ? family->keys[family->key_count - 1] : NULL;
+    for (size_t i = 0; i < family->group_count; i++) {
       AnalysisMark *mark = &marks[first + i];
-      double t = ramp_place(i, count, style);
-      if (several && grouping->count == grouping->family_count && grouping->count <= OKABE_ITO)
-        mark->color = okabe_ito[first + i]; /* one group of each: treated as names, whatever their keys */
-      else if (several && (numbers || count == 1)) mark->color = ramp_color(ramps[f % RAMPS], t);
-      else if (!numbers && grouping->count <= OKABE_ITO) mark->color = okabe_ito[first + i];
-      else mark->color = ramp_color(viridis, count > 1 ? t : 0.3);
-      if (several) mark->shape = (AnalysisShape)(f % ANALYSIS_SHAPES);
-      else if (family->key_count > 1) {
-        mark->shape = (AnalysisShape)(value_rank(grouping, i, family->keys[family->key_count - 1]) % ANALYSIS_SHAPES);
-      }
+      mark->color = colors[first + i];
+      if (grouping->family_count > 1) mark->shape = (AnalysisShape)(f % ANALYSIS_SHAPES);
+      else if (last) mark->shape = (AnalysisShape)(value_rank(grouping, i, last) % ANALYSIS_SHAPES);
     }
   }
+  free(colors);
   return marks;
 }

@@ -15,6 +15,8 @@ typedef struct AnalysisStyle {
   uint32_t background, foreground, muted, grid;
 } AnalysisStyle;
 
+enum { ANALYSIS_NAME_COLORS = 10 };
+
 /* Finds "paper", "slides" or "dark"; NULL: paper. CORE_USAGE: another name. */
 int analysis_style_find(const char *name, const AnalysisStyle **style);
 
@@ -28,9 +30,12 @@ typedef struct AnalysisMark {
   double size;    /* point scale; 0: 1 */
 } AnalysisMark;
 
-/* Returns one marker per group. Names get the colors of Okabe and Ito, ordered numbers a ramp from dark to light:
- * viridis for a single family, a separate ramp (blues, reds, purples, grays, greens, browns) and shape for each of
- * several. With two keys in a single family, the last one's value selects the shape. free() the result. */
+/* Returns one color per group, 0xRRGGBB: those of figures, reports and the live page. Names get the colors of Okabe and
+ * Ito, ordered numbers a ramp from dark to light: viridis for a single family, a separate ramp (blues, reds, purples,
+ * grays, greens, browns) for each of several. free() the result. */
+uint32_t *analysis_colors_create(const AnalysisGrouping *grouping, const AnalysisStyle *style);
+/* Returns one marker per group, with these colors, and a shape for each of several families. With two keys in a single
+ * family, the last one's value selects the shape. free() the result. */
 AnalysisMark *analysis_marks_create(const AnalysisGrouping *grouping, const AnalysisStyle *style);
 
 /* Return the viridis color for t in 0..1 (clamped), and a readable text color on it. */

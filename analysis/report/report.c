@@ -8,6 +8,7 @@
 
 #include "analysis/commands.h"
 #include "analysis/figures/figure.h"
+#include "analysis/plot/page.h"
 #include "analysis/runs/codes.h"
 #include "core/command/options.h"
 #include "core/embed.h"
@@ -15,8 +16,8 @@
 #include "core/memory.h"
 
 CORE_EMBED(analysis_report_page, "analysis/report/report_page.html");
-
-static const char marker[] = "@DATA@";
+CORE_EMBED(analysis_report_style, "analysis/report/report.css");
+CORE_EMBED(analysis_report_script, "analysis/report/report.js");
 
 /* Appends JSON for a <script> element, escaping '<' (which could end the element) and everything that a browser
  * could interpret as markup. */
@@ -31,14 +32,29 @@ static void append_script_json(CoreText *page, const json_t *root) {
   free(text);
 }
 
+/* Appends the page with its style, its data and its script. */
+static void build_page(const json_t *root, CoreText *page) {
+  CoreText style = {0}, data = {0}, script = {0};
+  analysis_page_append_style(&style);
+  core_text_append(&style, analysis_report_style);
+  append_script_json(&data, root);
+  analysis_page_append_script(&script);
+  core_text_append(&script, analysis_report_script);
+
+  const char *rest = analysis_page_fill(analysis_report_page, "@STYLE@", &style, page);
+  rest = analysis_page_fill(rest, "@DATA@", &data, page);
+  core_text_append(page, analysis_page_fill(rest, "@SCRIPT@", &script, page));
+
+  core_text_free(&style);
+  core_text_free(&data);
+  core_text_free(&script);
+}
+
 static int write_page(const char *directory, const json_t *root, bool json) {
   char path[CORE_PATH_MAX];
   CoreText page = {0};
-  const char *at = strstr(analysis_report_page, marker);
-  CORE_CHECK(at);
-  core_text_append_bytes(&page, analysis_report_page, (size_t)(at - analysis_report_page));
-  append_script_json(&page, root);
-  core_text_append(&page, at + strlen(marker));
+  build_page(root, &page);
+
   int code = core_files_path(path, "%s/index.html", directory);
   if (code == CORE_OK) code = core_files_write_atomic(path, page.data, page.length);
   if (code == CORE_OK && json)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analysis/figures/figure.h"
+#include "analysis/plot/page.h"
 #include "analysis/report/report.h"
 #include "analysis/runs/columns.h"
 #include "analysis/runs/curve.h"
@@ -142,7 +143,8 @@ static int read_group(const AnalysisReport *report, Queries *q, size_t group, An
   return CORE_OK;
 }
 
-static int add_series(const AnalysisReport *report, Queries *q, size_t group, const double *grid, json_t *list) {
+static int add_series(const AnalysisReport *report, Queries *q, size_t group, const double *grid, json_t *color,
+                      json_t *list) {
   size_t runs = report->groups.groups[group].run_count;
   AnalysisCurve *curves = core_memory_zero_allocate(runs * MEASURES + 1, sizeof *curves);
   size_t *task_of = core_memory_allocate((report->selection.count + 1) * sizeof *task_of);
@@ -160,7 +162,8 @@ static int add_series(const AnalysisReport *report, Queries *q, size_t group, co
     if (curve) json_object_set_new(values, series_measures[m].name, curve);
   }
   json_array_append_new(
-    list, json_pack("{s:o, s:o}", "label", analysis_report_text(report->groups.groups[group].label), "values", values));
+    list, json_pack("{s:o, s:o, s:o}", "label", analysis_report_text(report->groups.groups[group].label), "color",
+                    color, "values", values));
   for (size_t i = 0; i < runs * MEASURES; i++) analysis_curve_free(&curves[i]);
   free(curves);
   free(task_of);
@@ -210,7 +213,10 @@ int analysis_report_add_curves(const AnalysisReport *report, json_t *root) {
   if (code == CORE_OK) code = store_query_open(report->database, iteration_sql, &q.iteration);
   if (code == CORE_OK) code = store_query_open(report->database, last_sql, &q.last);
   Ranked *order = rank_groups(report);
-  for (size_t i = 0; i < shown && code == CORE_OK; i++) code = add_series(report, &q, order[i].group, grid, series);
+  AnalysisPageColors colors = analysis_page_colors_create(&report->groups);
+  for (size_t i = 0; i < shown && code == CORE_OK; i++)
+    code = add_series(report, &q, order[i].group, grid, analysis_page_color(&colors, order[i].group), series);
+  analysis_page_colors_free(&colors);
   int length = snprintf(note, sizeof note,
                         "Mean over the runs of a configuration (their number in brackets), 95 %% interval where at "
                         "least 3 runs are there; KL and DDR as geometric means; never beyond a run's own end. "

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/plot/page.h"
 #include "analysis/runs/programs.h"
 #include "core/memory.h"
 #include "store/database/tables.h"
@@ -311,7 +312,7 @@ static bool is_common(const ServeGroups *groups, size_t g, const CoreConfigRow *
   return is_same;
 }
 
-static json_t *group_json(const ServeGroups *groups, size_t g) {
+static json_t *group_json(const ServeGroups *groups, const AnalysisPageColors *colors, size_t g) {
   const AnalysisGroup *group = &groups->grouping.groups[g];
   json_t *settings = json_object();
   size_t runs = 0;
@@ -320,8 +321,8 @@ static json_t *group_json(const ServeGroups *groups, size_t g) {
       json_object_set_new(settings, groups->varied[k]->name,
                           analysis_config_setting_json(group->config, groups->varied[k]));
   for (size_t r = 0; r < groups->selection.count; r++) runs += groups->grouping.group_of[r] == g;
-  return json_pack("{s:s, s:I, s:o}", "label", group->label ? group->label : "", "runs", (json_int_t)runs, "settings",
-                   settings);
+  return json_pack("{s:s, s:I, s:o, s:o}", "label", group->label ? group->label : "", "runs", (json_int_t)runs, "color",
+                   analysis_page_color(colors, g), "settings", settings);
 }
 
 static json_t *keys_json(const CoreConfigRow *const *keys, size_t count) {
@@ -375,10 +376,12 @@ static json_t *panel_json(const CurvesRequest *request, const Panel *panel) {
   char title[128];
   analysis_column_title(column, title, sizeof title);
 
+  AnalysisPageColors colors = analysis_page_colors_create(&panel->groups->grouping);
   for (size_t g = 0; g < groups && g < GROUPS_MAX; g++) {
     json_array_append_new(curves, group_curve_json(panel, g, analysis_column_range(column, is_log)));
-    json_array_append_new(list, group_json(panel->groups, g));
+    json_array_append_new(list, group_json(panel->groups, &colors, g));
   }
+  analysis_page_colors_free(&colors);
 
   json_t *value =
     json_pack("{s:s, s:s, s:s, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "column", request->column,

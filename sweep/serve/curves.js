@@ -36,13 +36,11 @@ function setMetrics(metrics) {
 
 /* ---- colors and lines */
 
-/* Colors of groups by the chosen setting. Groups of ranges of it stand in its order; groups that average over it have
- * colors of their own. */
+/* Colors of groups: by the chosen setting where the groups have it, else those of figures and reports. */
 function groupColors(answer) {
-  const values = answer.group.map(g => g.settings[view.color]), n = values.length;
+  const values = answer.group.map(g => g.settings[view.color]);
   if (view.color && values.some(known)) return colorsBy(values).colors;
-  const isRange = view.color && answer.lines.some(k => k.name === view.color);
-  return values.map((v, i) => isRange ? rampColor(n > 1 ? i / (n - 1) : 0) : paletteColor(i));
+  return answer.group.map(g => g.color[isDark.matches ? 1 : 0]);
 }
 
 /* Color and dash of each group: groups of one color differ in dashes. */

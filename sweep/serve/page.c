@@ -5,20 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/plot/page.h"
 #include "core/embed.h"
 
 CORE_EMBED(serve_page_html, "sweep/serve/page.html");
 CORE_EMBED(serve_page_css, "sweep/serve/page.css");
 CORE_EMBED(serve_page_tools, "sweep/serve/tools.js");
-CORE_EMBED(serve_page_charts, "sweep/serve/charts.js");
 CORE_EMBED(serve_page_curves, "sweep/serve/curves.js");
 CORE_EMBED(serve_page_search, "sweep/serve/search.js");
 CORE_EMBED(serve_page_runs, "sweep/serve/runs.js");
 CORE_EMBED(serve_page_main, "sweep/serve/main.js");
 
-/* The scripts form one script, in this order. */
-static const char *const scripts[] = {serve_page_tools,  serve_page_charts, serve_page_curves,
-                                      serve_page_search, serve_page_runs,   serve_page_main};
+/* They form one script, in this order, after the shared part. */
+static const char *const scripts[] = {serve_page_tools, serve_page_curves, serve_page_search, serve_page_runs,
+                                      serve_page_main};
 
 enum { SOURCE = 64 };
 
@@ -31,22 +31,15 @@ static void write_source(const CoreText *text, char source[SOURCE]) {
   snprintf(source, SOURCE, "sha256-%s", base64);
 }
 
-/* Appends `template` up to the mark, then `text`; returns the rest after the mark. */
-static const char *append_filled(const char *template, const char *mark, const CoreText *text, CoreText *page) {
-  const char *found = strstr(template, mark);
-  CORE_CHECK(found);
-  core_text_append_bytes(page, template, (size_t)(found - template));
-  core_text_append(page, core_text_string(text));
-  return found + strlen(mark);
-}
-
 void serve_page_build(CoreText *page, char policy[SERVE_POLICY]) {
   CoreText style = {0}, script = {0};
   char style_source[SOURCE], script_source[SOURCE];
+  analysis_page_append_style(&style);
   core_text_append(&style, serve_page_css);
+  analysis_page_append_script(&script);
   for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) core_text_append(&script, scripts[i]);
-  const char *rest = append_filled(serve_page_html, "@STYLE@", &style, page);
-  core_text_append(page, append_filled(rest, "@SCRIPT@", &script, page));
+  const char *rest = analysis_page_fill(serve_page_html, "@STYLE@", &style, page);
+  core_text_append(page, analysis_page_fill(rest, "@SCRIPT@", &script, page));
   write_source(&style, style_source);
   write_source(&script, script_source);
   snprintf(policy, SERVE_POLICY,

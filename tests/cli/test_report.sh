@@ -98,7 +98,7 @@ cat >"$tap_dir/clicks" <<'JS'
 <script>
 "use strict";
 const said = [], note = (name, good) => said.push((good ? "good " : "bad ") + name);
-const paths = () => document.querySelectorAll("#chart path").length, first = paths();
+const paths = () => document.querySelectorAll("#chart path.line").length, first = paths();
 const texts = () => [...document.querySelectorAll("#chart text")], buttons = [...document.querySelectorAll(".legend button")];
 const drawn = () => [...document.querySelectorAll("#curves .controls [role=status]")].map(e => e.textContent).join();
 const whole = () => texts().filter(t => { const b = t.getBoundingClientRect(), c = document.querySelector("#chart svg").getBoundingClientRect();
@@ -106,7 +106,9 @@ const whole = () => texts().filter(t => { const b = t.getBoundingClientRect(), c
 note("both axes have a name", texts().some(t => t.textContent === "environment transitions") && texts().some(t => t.textContent.startsWith("score of evaluations")));
 note("each curve has its number of runs in brackets", buttons.length > 10 && buttons.every(b => / \([1-3]\)$/.test(b.textContent)));
 note("what is switched off is not counted as drawn", drawn() === buttons.filter(b => b.getAttribute("aria-pressed") === "true").length + " of " + buttons.length + " drawn" && drawn().startsWith("10 of "));
-note("samples are dashed as their curves", buttons.every((b, i) => (b.querySelector("line").getAttribute("stroke-dasharray") === "none") === (i < 10)));
+const looks = e => e.getAttribute("stroke") + e.getAttribute("stroke-dasharray"), samples = buttons.map(b => looks(b.querySelector("line")));
+note("samples look as their curves", [...document.querySelectorAll("#chart path.line")].every((line, i) => looks(line) === samples[i]));
+note("no two curves look alike", new Set(samples).size === samples.length);
 note("no number of an axis is cut", whole());
 document.querySelector(".legend button").click();
 note("a curve is toggled off", paths() === first - 1 && document.querySelector(".legend button").getAttribute("aria-pressed") === "false");
@@ -121,12 +123,12 @@ note("the numbers of a logarithmic axis are round", texts().filter(t => t.getAtt
   texts().filter(t => t.getAttribute("text-anchor") === "end" && t.getAttribute("x") < 100).every(t => /^[125](.0+)?(e|$|0)|^0\.0*[125]$/.test(t.textContent)) && whole());
 const chart = document.querySelector("#chart svg"), tip = document.getElementById("tip");
 chart.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}));
-note("the keyboard moves the cursor", tip.style.display === "block" && tip.textContent.includes("transitions"));
+note("the keyboard moves the cursor", !tip.hidden && tip.textContent.includes("transitions"));
 const box = chart.getBoundingClientRect();
 chart.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + box.width / 2, clientY: box.top + 50}));
 note("the mouse does", tip.textContent.includes(": "));
 chart.dispatchEvent(new PointerEvent("pointerleave"));
-note("and leaves", tip.style.display === "none");
+note("and leaves", tip.hidden);
 const column = n => [...document.querySelectorAll("#configurations tbody tr")].map(r => r.children[n]?.textContent).slice(0, 9);
 const head = [...document.querySelectorAll("#configurations th button")].find(b => b.textContent === "final score");
 head.click();

@@ -28,6 +28,7 @@ core store analysis"
 # Single folders of another part that a folder may include.
 borrowed="sweep/serve analysis/statistics
 sweep/serve analysis/runs
+sweep/serve analysis/plot
 sweep/plan analysis/claims"
 floors="core core/config core/search core/device core/command
 sim sim/physics sim/levels sim/task sim/simd sim/batch sim/device sim/draw sim/library

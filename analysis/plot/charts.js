@@ -1,11 +1,10 @@
 
-/* Charts as SVG: axes, lines with bands, dots, parallel coordinates. The pointer and the arrow keys move a cursor.
+/* Charts as SVG: axes, lines with bands, dots, parallel coordinates. The pointer and the arrow keys move a cursor. Names
+ * have the colors of `palette` (palette.h).
  *
  * No plotting library: those that Debian packages (Chart.js 3.9, Dygraphs 2.2, D3 3.5) are each larger than the whole
  * page, draw on a canvas that screen readers cannot read, or make markup or code of text, and have no parallel
  * coordinates. Other distributions do not package them, and uPlot is not packaged. */
-const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#3a9bdc", "#8c6bb1", "#7f7f00", "#a6611a",
-  "#808080"];
 const ramps = {light: ["#440154", "#3b528b", "#21918c", "#4fae52", "#c9a800"],
   dark: ["#a88be0", "#5f9bea", "#2fb5ad", "#7ddc7d", "#fde725"]};
 const isDark = matchMedia("(prefers-color-scheme: dark)");
@@ -98,8 +97,11 @@ function makeAxes(host, options) {
     root.append(svg("text", {x: L - 6, y: py(v) + 4, "text-anchor": "end"}, yTexts[i]));
   });
   root.append(svg("text", {x: (L + W - R) / 2, y: H - 6, "text-anchor": "middle"}, options.xName));
-  if (options.yName) root.append(svg("text", {"text-anchor": "middle",
-    transform: `translate(13 ${(T + H - B) / 2}) rotate(-90)`}, options.yName));
+  if (options.yName) {
+    const isLong = options.yName.length > (H - B - T) / 6.6; /* the mean width of a character of 12 px */
+    root.append(svg("text", {"text-anchor": "middle", transform: `translate(13 ${(T + H - B) / 2}) rotate(-90)`,
+      textLength: isLong ? H - B - T : null, lengthAdjust: isLong ? "spacingAndGlyphs" : null}, options.yName));
+  }
   return {root, px, py, W, H, top: T, bottom: H - B};
 }
 
