@@ -101,6 +101,7 @@ static int make_report(const char *path, const Request *request) {
   StoreDatabase *database = NULL;
   json_t *root = json_object();
   int code = analysis_database_open(path, &database);
+  analysis_database_keep();
   if (code == CORE_OK) code = analysis_report_open(&report, database, path, request->sweep, &request->where);
   if (code == CORE_OK) analysis_codes_warn(&report.selection);
   if (code == CORE_OK) code = core_files_make_directories(request->directory);

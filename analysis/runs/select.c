@@ -66,6 +66,10 @@ const char *analysis_database_path(const char *const *operands, size_t count) {
 
 enum { CACHE_MEBIBYTES = 64 };
 
+static bool is_imported; /* by analysis_database_keep */
+
+void analysis_database_keep(void) { is_imported = true; }
+
 static int open_database(const char *path, StoreDatabase **database) {
   char root[CORE_PATH_MAX];
   if (!core_files_exists(path)) {
@@ -79,14 +83,14 @@ static int open_database(const char *path, StoreDatabase **database) {
     return store_database_open(path, true, database);
   }
   TRY(store_database_open(path, false, database));
-  if (!store_is_merged(*database)) import_new(*database, root);
+  if (!store_is_merged(*database) && !is_imported) import_new(*database, root);
   return CORE_OK;
 }
 
 int analysis_database_open(const char *path, StoreDatabase **database) {
   TRY(open_database(path, database));
   int code = store_database_set_cache(*database, CACHE_MEBIBYTES);
-  if (code == CORE_OK) code = analysis_programs_know(*database);
+  if (code == CORE_OK && !is_imported) code = analysis_programs_know(*database);
   if (code != CORE_OK) store_database_close(database);
   return code;
 }

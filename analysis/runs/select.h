@@ -16,6 +16,9 @@
  * without waiting for another importer; damaged lines and a write-protected database are notes on stderr.
  * CORE_USAGE: there is no such file; otherwise the errors of the store (another program's file, a newer version). */
 int analysis_database_open(const char *path, StoreDatabase **database);
+/* Lets later calls of analysis_database_open import nothing more, so that all figures of a report show the same
+ * results. */
+void analysis_database_keep(void);
 
 /* Returns the database named on the command line, or that of the workspace: $SWEEP_ROOT/results.db, else
  * ./results.db, with a note on stderr. The text lives as long as the process or the operands. */
