@@ -127,14 +127,14 @@ tests: $(KERNELS_O) lib bridge $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX
   $(RUNTIME_CUBLASLT) $(RUNTIME_NCCL) $(PROGRAMS)
 # Unit tests that need what is fetched are skipped without it.
 check:           ## all tests; the last line is "N passed, N failed, N skipped"
-	@tests/tools/dependencies.sh install packaging procgen
+	@tests/tools/dependencies.sh install tests packaging procgen
 	@$(if $(filter unit unit/%,$(ONLY)),,$(FETCH_MUJOCO))
 	@$(if $(filter unit unit/%,$(ONLY)),,$(MAKE_PYTHON))
 	@$(if $(filter unit unit/%,$(ONLY)),,$(FETCH_PROCGEN))
 	@+$(BUILD_ALL) tests
 	@tests/run.sh $(BUILD) $(ONLY)
 check-long:      ## the tests of tests/long, minutes to hours (ONLY=part of a name)
-	@tests/tools/dependencies.sh install procgen
+	@tests/tools/dependencies.sh install tests procgen
 	@$(FETCH_MUJOCO)
 	@$(MAKE_PYTHON)
 	@$(FETCH_PROCGEN)
@@ -151,7 +151,7 @@ study:           ## run the study of docs/study.md in study/ (7 hours on 2 cores
 	@tests/tools/study.sh $(BUILD) study extend
 	@tests/tools/study.sh $(BUILD) study draw
 bench:           ## figures as CSV: part,case,metric,value,unit,threads,machine,commit  (ONLY=store|sweep|serve|search|slurm|sim|mujoco|environments|trainer|analysis|peers)
-	@tests/tools/dependencies.sh install >&2
+	@tests/tools/dependencies.sh install tests >&2
 	@+$(BUILD_ALL) tests >&2
 	@tests/bench/run.sh $(BUILD) $(ONLY)
 fuzz:            ## libFuzzer on TARGET (level, ini, ...) for SECONDS=600, new inputs and findings in build/fuzz/TARGET; needs clang

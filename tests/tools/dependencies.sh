@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Libraries this project builds with. "check" (fast, silent when all are there), or "install" (apt as root or sudo), which
-# may be followed by "packaging", what makes Debian packages, and "procgen", what Procgen's library opens.
+# may be followed by "tests", a Slurm and pip, "packaging", what makes Debian packages, and "procgen", what Procgen's
+# library opens.
 # Where nothing can be installed it prints the packages for Debian, Fedora and Spack, and stops. What is "wanted" a build
 # can do without, though not the demo and the tests: "check" only names it. What is "optional" is installed where that is
 # possible, and all do without otherwise.
@@ -20,13 +21,15 @@ needs=(
   "wanted:gd.h|libgd-dev|gd-devel|libgd"
   "wanted:gnuplot|gnuplot-nox|gnuplot|gnuplot"
   "optional:mpirun|libopenmpi-dev openmpi-bin|openmpi-devel|openmpi"
+  "optional:curl-config|libcurl4-openssl-dev|libcurl-devel|curl"
+  "optional:microhttpd.h|libmicrohttpd-dev|libmicrohttpd-devel|libmicrohttpd"
+  "wanted:cmocka.h|libcmocka-dev|libcmocka-devel|cmocka"
+)
+[[ $also != *" tests "* ]] || needs+=(
   "optional:slurmctld|slurm-wlm munge|slurm-slurmctld slurm-slurmd munge|slurm munge"
   "optional:auth_jwt.so|slurm-wlm-jwt-plugin|slurm|slurm"
   "optional:slurmrestd|slurmrestd|slurm-slurmrestd|slurm +restd"
   "optional:pip3|python3-pip python3-venv|python3-pip|py-pip"
-  "optional:curl-config|libcurl4-openssl-dev|libcurl-devel|curl"
-  "optional:microhttpd.h|libmicrohttpd-dev|libmicrohttpd-devel|libmicrohttpd"
-  "wanted:cmocka.h|libcmocka-dev|libcmocka-devel|cmocka"
 )
 [[ $also != *" packaging "* ]] || needs+=("optional:dh|debhelper dpkg-dev lintian|debhelper dpkg-dev|")
 [[ $also != *" procgen "* ]] || needs+=(
