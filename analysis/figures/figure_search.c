@@ -1,6 +1,7 @@
 /* `analyze search`: results of a search, or of a grid. Its best trials with intervals, the importance of each setting
  * (functional ANOVA), and two figures: parallel coordinates, and a slice per setting. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/terminal.h"
+#include "store/database/query.h"
 
 enum { BEST_SHOWN = 10, PAIRS = 6, REPLICATES = 1000, BOOTSTRAP_SEED = 13 };
 
@@ -26,6 +28,7 @@ typedef struct Judged {
 
 typedef struct Search {
   AnalysisRequest request;
+  char sweep[128];          /* name of the only sweep */
   AnalysisContext context;
   AnalysisScored scored;
   AnalysisTrials trials;
@@ -494,11 +497,32 @@ static int read_trials(Search *s) {
   return analysis_trials_read(s->context.database, &s->context.selection, s->request.sweep, s->search, &s->trials);
 }
 
+/* Gets the database's only sweep if none is requested. */
+static int choose_sweep(Search *s, const char *path) {
+  StoreDatabase *database;
+  StoreQuery *query = NULL;
+  bool row = false;
+  if (s->request.sweep) return CORE_OK;
+  TRY(analysis_database_open(path, &database));
+  int code = store_query_open(database, "SELECT min(name) FROM sweep HAVING count(*) = 1", &query);
+  if (code == CORE_OK) code = store_query_step(query, &row);
+  if (code == CORE_OK && row) {
+    snprintf(s->sweep, sizeof s->sweep, "%s", store_query_text(query, 0));
+    s->request.sweep = s->sweep;
+  }
+  store_query_close(&query);
+  store_database_close(&database);
+  if (code != CORE_OK || row) return code;
+  return core_error(CORE_USAGE, "%s: name the sweep with --sweep NAME; sweep status lists them", path);
+}
+
 static int answer(void *given, const char **operands, size_t count) {
   Search *s = given;
-  s->request.sweep = operands[count - 1];
+  const char *path = analysis_database_path(operands, count);
   if (s->best < 1) return core_error(CORE_USAGE, "--best %lld: expected at least 1", (long long)s->best);
-  TRY(analysis_context_open(&s->context, &s->request, analysis_database_path(operands, count - 1)));
+
+  TRY(choose_sweep(s, path));
+  TRY(analysis_context_open(&s->context, &s->request, path));
   TRY(read_trials(s));
   if (!s->scored.name) s->scored.name = s->trials.space.measure;
   TRY(analysis_scored_check(&s->scored));
@@ -519,7 +543,7 @@ static int answer(void *given, const char **operands, size_t count) {
 }
 
 static const CoreManual manual = {
-  .usage = "analyze search [results.db] SWEEP [options]",
+  .usage = "analyze search [results.db] [options]",
   .about = "What the search of a sweep ([search NAME] in its experiment), or its grid, has found: its best trials "
            "with 95 % intervals over their runs, how much of the differences each setting explains, by itself and "
            "with another (functional ANOVA, Hutter et al. 2014, of a random forest; exact, with intervals, over a "
@@ -527,12 +551,12 @@ static const CoreManual manual = {
            "(a panel a setting).\n\n"
            "Trials count from 0, in the order they were proposed. A trial with a run that failed or diverged is not "
            "ranked.",
-  .operands_min = 1, .operands = {"DATABASE", "SWEEP"}, .operands_max = 2,
-  .hint = "expected a sweep, and before it the database, or none for that of the workspace"};
+  .operands = {"DATABASE"}, .operands_max = 1, .hint = "name the sweep with --sweep NAME"};
 
 int analysis_figure_search(int argc, char **argv) {
   Search s = {.request = {.argc = argc, .argv = argv}, .best = BEST_SHOWN};
   const CoreOption table[] = {
+    {"sweep", 0, CORE_OPTION_TEXT, &s.request.sweep, "NAME", "its sweep; not needed where there is only one"},
     {"search", 0, CORE_OPTION_TEXT, &s.search, "NAME", "which, where the sweep has several"},
     {"best", 0, CORE_OPTION_INT, &s.best, "N", "number of trials in the table (default: 10)"},
     {"measure", 'm', CORE_OPTION_TEXT, &s.scored.name, "NAME", "another measure than the search's goal"},

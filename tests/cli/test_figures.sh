@@ -142,7 +142,7 @@ same "curves --interval sd: the mean of the other intervals" "$(means sd)" "$(me
 # a trial that a rule has stopped does not run
 cp "$db" "$tap_dir/search.db"
 tool sql "$tap_dir/search.db" "UPDATE sweep SET ini = '[search s]' || char(10) || 'trials = 6' || char(10) || 'seeds = 3' || char(10) || 'ppo.com = log 2 .. 4096'; UPDATE run SET status = 'stopped by rule' WHERE seed = 1 AND json_extract(config, '$.ppo.com') = 8; UPDATE run SET status = 'running' WHERE seed = 1 AND json_extract(config, '$.ppo.com') = 32"
-search() { draw search "$tap_dir/search.db" two_grids -w algo=ppo_ewma; }
+search() { draw search "$tap_dir/search.db" --sweep two_grids -w algo=ppo_ewma; }
 tap_run "search: a trial stopped by rule" 0 "(1 stopped by rule)" search
 tap_run "search: one that runs" 0 "(1 not ended)" search
 

@@ -155,11 +155,11 @@ tap_check "and then nothing is told" "$(sweep plan mapped.ini | grep 'keep rows'
 { own searched 'sh train.sh {steps} {lr} {seed}' | sed -e '/^\[grid g\]/,$d' -e 's/^seeds = 2/seeds = 1/'
   printf '[search s]\nmethod = tpe\ntrials = 6\nstartup = 3\nwave = 3\nlr = log 1e-3 .. 1\n'; } > searched.ini
 tap_run "a search proposes trials by the program's score" 0 "6 finished" timeout 120 sweep submit searched.ini --wait
-tap_run "and analyze search explains them by its settings" 0 "final" analyze search w/results.db searched -o f.svg
+tap_run "and analyze search explains them by its settings" 0 "final" analyze search w/results.db --sweep searched -o f.svg
 sed -e 's/^name = searched/name = named_goal/' -e '/^goal = /d' -e 's/^\[search s\]/&\ngoal = min own/' -e 's/^steps = 100/steps = 40/' \
   searched.ini > named_goal.ini
 tap_run "or by any of its metrics" 0 "6 finished" timeout 120 sweep submit named_goal.ini --wait
-tap_run "which analyze search takes, too" 0 "late own" analyze search w/results.db named_goal -o f.svg
+tap_run "which analyze search takes, too" 0 "late own" analyze search w/results.db --sweep named_goal -o f.svg
 tap_run "and analyze measures" 0 "metric.own" analyze measures w/results.db --sweep named_goal --measure own,entropy
 { own rungs 'sh train.sh {steps} {lr} {seed}' | sed -e 's/^lr = 0.25, 0.5/lr = 0.1, 0.2, 0.3, 0.4/' -e 's/^seeds = 2/seeds = 1/'
   printf '[stop]\nrule = asha\nmin = 20\neta = 2\nevery = 0.2\n'; } > rungs.ini

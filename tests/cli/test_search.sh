@@ -61,16 +61,16 @@ tap_check "some with the condition, some without" "$(n=$(for id in $(ids_of draw
 
 # ---- results
 cd "$tap_dir" || exit 1
-tap_run "search: too few trials for importances" 0 "can be said from 8 different trials with a value; there are 6" analyze search work/results.db drawn
+tap_run "search: too few trials for importances" 0 "can be said from 8 different trials with a value; there are 6" analyze search work/results.db --sweep drawn
 experiment sobol "[search s]" "method = sobol" "trials = 8" "seeds = 3" "goal = min kl" "ppo.learning_rate = log 1e-4 .. 1e-2" "ppo.epochs = 1 .. 4"
 tap_run "sobol" 0 "24 finished" submit sobol --wait
-out=$(analyze search work/results.db sobol --best 3 2>&1)
+out=$(analyze search work/results.db --sweep sobol --best 3 2>&1)
 says "search: the best with their intervals" '^ *1 +[0-9] +3 +[-0-9.e]+ \[[-0-9.e]+, [-0-9.e]+\]' "$out"
 tap_check "the requested number" "$([ "$(grep -cE '^ *[0-9]+ +[0-9]+ +3 ' <<<"$out")" = 3 ] || echo "$out")"
 says "importances" '^ *ppo.learning_rate +[0-9]+ %' "$out"
 says "their source" 'by functional ANOVA' "$(tr -s '\n ' '  ' <<<"$out")"
 says "what it is of" '8 of 8 trials \(sobol\) for min kl' "$out"
-json=$(analyze search work/results.db sobol --json)
+json=$(analyze search work/results.db --sweep sobol --json)
 tap_check "--json: the best first" "$(for i in 0 1 2 3 4 5 6 7; do tool json trials $i value <<<"$json"; done | awk 'NR > 1 && $1 < last { print } { last = $1 }')"
 kl_of_best=$(analyze measures work/results.db --sweep sobol --measure kl --csv |
   grep -E "$(tool json trials 0 runs <<<"$json" | tr -d '[]" ' | tr , '|')" | awk -F, '{ s += log($2) } END { printf "%.9g", exp(s / NR) }')
@@ -83,7 +83,7 @@ for what in parallel slices; do
   tap_check "$what: a figure that names the most important setting" "$(grep -qE '>(lr|ppo.learning_rate)<' "$picture" || ls work/figures)"
   tap_check "$what: and a CSV row per trial" "$([ "$(grep -cE '^[0-7],3,3,[0-9.e-]+,[1-4],' "work/figures/search-$what.csv")" = 8 ] || cat "work/figures/search-$what.csv")"
 done
-tap_run "another measure" 0 "for min final" analyze search work/results.db sobol --measure final
+tap_run "another measure" 0 "for min final" analyze search work/results.db --sweep sobol --measure final
 tap_run "measures" 0 "kl" analyze measures work/results.db --sweep sobol --measure kl,final
 two="SELECT run_id, avg(score) FROM (SELECT run_id, coalesce(solve_rate, episode_return) AS score, row_number() OVER (PARTITION BY
   run_id ORDER BY transitions DESC) AS n FROM evaluation WHERE run_id IN (SELECT run_id FROM sweep_run WHERE sweep = 'sobol')) WHERE n <= 2 GROUP BY run_id"
@@ -91,8 +91,9 @@ tap_check "last_two is the mean of a run's last two evaluations" "$(diff \
   <(analyze measures work/results.db --sweep sobol --measure last_two --csv | awk -F, 'NR > 1 { printf "%s %.9g\n", $1, $NF }' | sort) \
   <(analyze sql work/results.db "$two" --csv | awk -F, 'NR > 1 { printf "%s %.9g\n", $1, $2 }' | sort))"
 tap_run "an unknown measure" 2 "did you mean" analyze measures work/results.db --measure finall
-tap_run "a sweep that is not there" 2 "no sweep" analyze search work/results.db nothing
-tap_run "a search that is not there" 2 "has no search t; it has: s" analyze search work/results.db sobol --search t
+tap_run "several sweeps, and none is named" 2 "name the sweep with --sweep NAME" analyze search work/results.db
+tap_run "a sweep that is not there" 2 "no sweep" analyze search work/results.db --sweep nothing
+tap_run "a search that is not there" 2 "has no search t; it has: s" analyze search work/results.db --sweep sobol --search t
 cd - >/dev/null || exit 1
 
 # ---- tpe: four random trials, then waves of three
@@ -107,7 +108,7 @@ tap_run "wave after wave" 0 "10 finished" sweep status waves
 tap_check "two waves of three" "$([ "$(waves_of waves)" = " 3 1 3 2 " ] || cat "$(journal_of waves)")"
 tap_run "plan knows them" 0 "10 proposed" sweep plan "$tap_dir/waves.ini"
 tap_run "again: nothing to do" 0 "nothing to start: 10 runs are finished" submit waves
-tap_run "search shows them" 0 "10 of 10 trials (tpe)" analyze search "$SWEEP_ROOT/results.db" waves -o "$tap_dir/figures"
+tap_run "search shows them" 0 "10 of 10 trials (tpe)" analyze search "$SWEEP_ROOT/results.db" --sweep waves -o "$tap_dir/figures"
 cp "$(journal_of waves)" "$tap_dir/journal"
 mkdir "$tap_dir/other"
 tap_run "the same in a new workspace" 0 "10 finished" sweep submit "$tap_dir/waves.ini" --local --wait --root "$tap_dir/other"
@@ -154,7 +155,7 @@ id_of fails 1 >"$tap_dir/fails"
 tap_run "submit with a run that fails" 1 "1 runs failed; see sweep status fails" env SWEEP_TRAINER="$tap_dir/failing" sweep submit "$tap_dir/fails.ini" --local --jobs 2 --wait --no-check
 tap_run "the waves went on" 0 "9 finished, 1 failed" sweep status fails
 tap_check "it was started once" "$([ "$(wc -l <"$tap_dir/tried")" = 1 ] || cat "$tap_dir/tried")"
-tap_run "search does not rank it" 0 "1 with runs that failed or diverged: not ranked" analyze search "$SWEEP_ROOT/results.db" fails -o "$tap_dir/figures"
+tap_run "search does not rank it" 0 "1 with runs that failed or diverged: not ranked" analyze search "$SWEEP_ROOT/results.db" --sweep fails -o "$tap_dir/figures"
 
 # ---- runs that a rule stops have ended, too; the rule sees proposed trials
 iterations=40 evaluations=20 experiment rungs "[search s]" "method = tpe" "startup = 3" "wave = 3" "trials = 9" "goal = max final_return" \
@@ -171,8 +172,8 @@ tap_check "runs of later waves are stopped as well" "$(tail -n +3 "$(journal_of 
 # ---- two searches in one sweep: each has its own trials
 experiment two "[search lr]" "trials = 3" "ppo.learning_rate = log 1e-4 .. 1e-2" "[search epochs]" "trials = 3" "ppo.epochs = choice 1, 3, 4, 5"
 tap_run "two searches" 0 "finished" submit two --wait
-tap_run "analyze requires a choice" 2 "has several searches; choose one with --search: lr, epochs" analyze search "$SWEEP_ROOT/results.db" two
-tap_run "and shows its trials" 0 "3 of 3 trials (random)" analyze search "$SWEEP_ROOT/results.db" two --search lr -o "$tap_dir/figures"
+tap_run "analyze requires a choice" 2 "has several searches; choose one with --search: lr, epochs" analyze search "$SWEEP_ROOT/results.db" --sweep two
+tap_run "and shows its trials" 0 "3 of 3 trials (random)" analyze search "$SWEEP_ROOT/results.db" --sweep two --search lr -o "$tap_dir/figures"
 
 # ---- bad input: file, line, column, key and way out
 refused() { # NAME PLACE TEXT LINES...: of [search s]

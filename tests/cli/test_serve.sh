@@ -153,7 +153,7 @@ is "nor is an axis called z" 400 "$(code -H "Authorization: Bearer $token" "$url
 is "a metric that no program has is none" 400 "$(code -H "Authorization: Bearer $token" "$url/api/curves?sweep=study&column=metric.x%27%20OR%201")"
 is "a sweep without a search has none" 404 "$(code -H "Authorization: Bearer $token" "$url/api/search?sweep=study")"
 get '/api/search?sweep=tune' >search.json
-analyze search "$SWEEP_ROOT/results.db" tune --json -o "$tap_dir/figures" >found.json 2>/dev/null
+analyze search "$SWEEP_ROOT/results.db" --sweep tune --json -o "$tap_dir/figures" >found.json 2>/dev/null
 is "trials stand in the order of analyze search" "$(for i in 0 4 9; do tool json trials $i trial <found.json; tool json trials $i value <found.json | xargs printf '%.6g\n'; done)" \
   "$(for i in 0 4 9; do tool json trial $i trial <search.json; tool json trial $i value <search.json | xargs printf '%.6g\n'; done)"
 is "settings have its importance" "$(tool json importance ppo.learning_rate <found.json | cut -c1-6)" \
