@@ -14,7 +14,6 @@
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/terminal.h"
-#include "store/database/query.h"
 
 enum { BEST_SHOWN = 10, PAIRS = 6, REPLICATES = 1000, BOOTSTRAP_SEED = 13 };
 
@@ -497,31 +496,15 @@ static int read_trials(Search *s) {
   return analysis_trials_read(s->context.database, &s->context.selection, s->request.sweep, s->search, &s->trials);
 }
 
-/* Gets the database's only sweep if none is requested. */
-static int choose_sweep(Search *s, const char *path) {
-  StoreDatabase *database;
-  StoreQuery *query = NULL;
-  bool row = false;
-  if (s->request.sweep) return CORE_OK;
-  TRY(analysis_database_open(path, &database));
-  int code = store_query_open(database, "SELECT min(name) FROM sweep HAVING count(*) = 1", &query);
-  if (code == CORE_OK) code = store_query_step(query, &row);
-  if (code == CORE_OK && row) {
-    snprintf(s->sweep, sizeof s->sweep, "%s", store_query_text(query, 0));
-    s->request.sweep = s->sweep;
-  }
-  store_query_close(&query);
-  store_database_close(&database);
-  if (code != CORE_OK || row) return code;
-  return core_error(CORE_USAGE, "%s: name the sweep with --sweep NAME; sweep status lists them", path);
-}
-
 static int answer(void *given, const char **operands, size_t count) {
   Search *s = given;
   const char *path = analysis_database_path(operands, count);
   if (s->best < 1) return core_error(CORE_USAGE, "--best %lld: expected at least 1", (long long)s->best);
 
-  TRY(choose_sweep(s, path));
+  if (!s->request.sweep) {
+    TRY(analysis_trials_only_sweep(path, s->sweep));
+    s->request.sweep = s->sweep;
+  }
   TRY(analysis_context_open(&s->context, &s->request, path));
   TRY(read_trials(s));
   if (!s->scored.name) s->scored.name = s->trials.space.measure;
