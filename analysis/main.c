@@ -29,11 +29,13 @@ static int print_figures(void *json, const char **operands, size_t count) {
     print_figures_json();
     return CORE_OK;
   }
+
   size_t width = 0;
   for (const AnalysisFigure *f = analysis_figures; f->name; f++) {
     if (strlen(f->name) > width) width = strlen(f->name);
   }
   for (const AnalysisFigure *f = analysis_figures; f->name; f++) printf("%-*s  %s\n", (int)width, f->name, f->summary);
+
   static const char *const columns[] = {"paper figure", "of", "runs", "shows"};
   CoreTable *papers = core_table_create(columns, sizeof columns / sizeof *columns);
   for (const AnalysisPaper *paper = analysis_papers; paper->name; paper++) {
@@ -42,6 +44,7 @@ static int print_figures(void *json, const char **operands, size_t count) {
     core_table_cell(papers, "%s", paper->experiment);
     core_table_cell(papers, "%s", paper->summary);
   }
+
   printf("\nThe papers' figures by their names: each is one of the above with options (analyze NAME --help) for the "
          "runs of its experiment.\n\n");
   core_table_print(papers, stdout);
@@ -60,11 +63,13 @@ int main(int argc, char **argv) {
   enum { COMMANDS_MAX = 128 };
   CoreCommand commands[COMMANDS_MAX] = {{0}};
   size_t count = 0;
+
   for (const AnalysisFigure *f = analysis_figures; f->name && count + 16 < COMMANDS_MAX; f++) {
     commands[count++] = (CoreCommand){f->name, f->summary, f->run};
   }
   commands[count++] = (CoreCommand){
     "figures", "list the figures, the papers' by their names too (fig1a ... onpolicy-fig3 ...)", list_figures};
+
   static const CoreCommand others[] = {
     {"report", "write one HTML page with everything", analysis_report},
     {"claims", "test the papers' claims: supported, contradicted or undecided", analysis_claims},
@@ -77,9 +82,11 @@ int main(int argc, char **argv) {
     {"export", "export to CSV, JSON lines, TensorBoard or MLflow", analysis_export},
   };
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) commands[count++] = others[i];
+
   commands[count++] = (CoreCommand){"sql", "run an SQL query; read-only", analysis_sql};
   for (const AnalysisPaper *paper = analysis_papers; paper->name && count + 1 < COMMANDS_MAX; paper++)
     commands[count++] = (CoreCommand){paper->name, NULL, analysis_paper_run}; /* `analyze figures` lists them */
+
   const CoreProgram program = {
     .name = "analyze", .intro = intro, .commands = commands, .completions = analysis_completions};
   return core_options_dispatch(&program, argc, argv);

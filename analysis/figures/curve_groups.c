@@ -39,12 +39,15 @@ int analysis_curve_set_select_panels(AnalysisCurveSet *set) {
   if (!read_range(set->panel_range, range))
     return core_error(CORE_USAGE, "--panels %s: expected numbers from 1, as in 1-4, or 5- for all from there on",
                       set->panel_range);
+
   TRY(analysis_group_runs(&set->context.selection, set->panel_keys, &panels));
   bool *keep = core_memory_zero_allocate(set->context.selection.count + 1, sizeof *keep);
   for (size_t r = 0; r < set->context.selection.count; r++) {
     keep[r] = panels.group_of[r] + 1 >= range[0] && panels.group_of[r] + 1 <= range[1];
     kept += keep[r];
   }
+
+  /* The error of an empty range names the number of panels. */
   const size_t count = panels.key_count ? panels.count : 1;
   analysis_grouping_free(&panels);
   int code = kept ? analysis_context_filter(&set->context, keep)
@@ -73,15 +76,20 @@ static int group_as_asked(AnalysisCurveSet *set) {
 static int find_switches(AnalysisCurveSet *set) {
   const AnalysisGrouping *groups = &set->groups;
   CoreText others = {0};
+
+  /* The family of runs that start from a checkpoint. */
   set->switched = SIZE_MAX;
-  for (size_t f = 0; f < groups->family_count; f++)
-    for (size_t k = 0; k < groups->families[f].key_count && set->switched == SIZE_MAX; k++)
+  for (size_t f = 0; f < groups->family_count && set->switched == SIZE_MAX; f++)
+    for (size_t k = 0; k < groups->families[f].key_count; k++)
       if (strcmp(groups->families[f].keys[k]->name, "init.from") == 0) set->switched = f;
   if (set->switched == SIZE_MAX) return CORE_OK;
+
   const AnalysisFamily *family = &groups->families[set->switched];
   for (size_t k = 0; k < family->key_count; k++)
     if (strncmp(family->keys[k]->name, "init.", 5) != 0)
       core_text_appendf(&others, "%s%s", others.length ? "," : "", family->keys[k]->name);
+
+  /* Its runs, grouped by the settings other than init.*. */
   const AnalysisSelection *selection = &set->context.selection;
   set->switches = *selection;
   set->switches.count = 0;
@@ -89,6 +97,7 @@ static int find_switches(AnalysisCurveSet *set) {
   for (size_t r = 0; r < selection->count; r++)
     if (groups->groups[groups->group_of[r]].family == set->switched)
       set->switches.runs[set->switches.count++] = selection->runs[r];
+
   const int code = analysis_group_runs(&set->switches, others.length ? others.data : "none", &set->targets);
   core_text_free(&others);
   return code;
@@ -159,23 +168,28 @@ static int add_family_panels(AnalysisCurveSet *set, size_t family) {
   const char *name = set->groups.families[family].name;
   AnalysisGrouping values = {0};
   TRY(analysis_group_runs(selection, set->facet[family] ? set->facet[family]->name : "none", &values));
-  size_t *place = core_memory_allocate((values.count + 1) * sizeof *place);
-  for (size_t v = 0; v < values.count; v++) place[v] = SIZE_MAX;
+
+  size_t *panel = core_memory_allocate((values.count + 1) * sizeof *panel);
+  for (size_t v = 0; v < values.count; v++) panel[v] = SIZE_MAX;
+
+  /* A value gets its panel with its first run. */
   for (size_t v = 0; v < values.count; v++) {
     for (size_t r = 0; r < selection->count; r++) {
       if (values.group_of[r] != v || set->groups.groups[set->groups.group_of[r]].family != family) continue;
-      if (place[v] == SIZE_MAX) {
+      if (panel[v] == SIZE_MAX) {
         CoreText text = {0};
         core_text_appendf(&text, "%s%s%s", name, *name && set->facet[family] ? ", " : "",
                           set->facet[family] ? values.groups[v].label : "");
+
         set->panel_name = core_memory_resize(set->panel_name, (set->panel_count + 1) * sizeof *set->panel_name);
         set->panel_name[set->panel_count] = text.data ? text.data : core_text_duplicate("");
-        place[v] = set->panel_count++;
+        panel[v] = set->panel_count++;
       }
-      set->panel_of[r] = place[v];
+      set->panel_of[r] = panel[v];
     }
   }
-  free(place);
+
+  free(panel);
   analysis_grouping_free(&values);
   return CORE_OK;
 }

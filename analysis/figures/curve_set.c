@@ -18,11 +18,12 @@ enum { BOOTSTRAP_SEED = 7 };
 static int find_columns(AnalysisCurveSet *set) {
   char *names = core_text_duplicate(set->y_names), *rest = names;
   int code = CORE_OK;
-  for (char *name; code == CORE_OK && (name = strsep(&rest, ","));) {
+  for (char *name; (name = strsep(&rest, ","));) {
     if (set->column_count == ANALYSIS_CURVE_COLUMNS)
       code = core_error(CORE_USAGE, "--y %s: at most %d columns", set->y_names, ANALYSIS_CURVE_COLUMNS);
     else code = analysis_column_find("--y", name, &set->columns[set->column_count]);
     if (code == CORE_OK) set->column_count++;
+    if (code != CORE_OK) break;
   }
   free(names);
   return code;
@@ -62,7 +63,10 @@ static int find_reference(AnalysisCurveSet *set, char *text) {
 static int find_references(AnalysisCurveSet *set) {
   char *copy = core_text_duplicate(set->references), *rest = copy;
   int code = CORE_OK;
-  for (char *text; code == CORE_OK && (text = strsep(&rest, ","));) code = find_reference(set, text);
+  for (char *text; (text = strsep(&rest, ","));) {
+    code = find_reference(set, text);
+    if (code != CORE_OK) break;
+  }
   free(copy);
   return code;
 }
@@ -70,18 +74,22 @@ static int find_references(AnalysisCurveSet *set) {
 static int understand(AnalysisCurveSet *set) {
   static const char *const spreads[] = {"t", "sd", "bootstrap"}, *const aggregates[] = {"mean", "median", "iqm"};
   int aggregate = 0, spread = 0;
+
   TRY(analysis_abscissa_find(set->x_name, &set->abscissa));
   if (set->aggregate_name) TRY(find_choice("--aggregate", set->aggregate_name, aggregates, 3, &aggregate));
   if (set->interval_name) TRY(find_choice("--interval", set->interval_name, spreads, 3, &spread));
+
   set->aggregate = aggregate == 2   ? ANALYSIS_AGGREGATE_IQM
                    : aggregate == 1 ? ANALYSIS_AGGREGATE_MEDIAN
                                     : ANALYSIS_AGGREGATE_MEAN;
   if (aggregate != 0 && spread == ANALYSIS_SPREAD_SD)
     return core_error(CORE_USAGE, "--interval sd is of means; --aggregate %s takes t or bootstrap",
                       set->aggregate_name);
+
   set->spread = (AnalysisSpread)spread;
   if (set->panel_range && !set->panel_keys)
     return core_error(CORE_USAGE, "--panels %s: there are no panels; make some with --panel KEY", set->panel_range);
+
   return set->references ? find_references(set) : CORE_OK;
 }
 
@@ -121,7 +129,9 @@ static int count_evaluations(const AnalysisCurveSet *set, int64_t panel, const c
   int code = CORE_OK;
   *count = 0;
   TRY(store_query_open(set->context.database, sql, &query));
-  for (size_t r = 0; r < selection->count && *count == 0 && code == CORE_OK; r++) {
+
+  for (size_t r = 0; r < selection->count && *count == 0; r++) {
+    if (code != CORE_OK) break;
     bool row = false;
     if (panel != ALL_PANELS && !in_panel(set, r, (size_t)panel)) continue;
     store_query_reset(query);
@@ -129,6 +139,7 @@ static int count_evaluations(const AnalysisCurveSet *set, int64_t panel, const c
     code = store_query_step(query, &row);
     if (code == CORE_OK && row) *count = store_query_int(query, 0);
   }
+
   store_query_close(&query);
   return code;
 }
@@ -139,13 +150,17 @@ static int count_evaluations(const AnalysisCurveSet *set, int64_t panel, const c
 static int choose_column(AnalysisCurveSet *set, int64_t panel, const AnalysisColumn **column) {
   const bool normalized = (*column)->normalized;
   int64_t goals, rates, returns;
+
   if (strcmp((*column)->name, "evaluation.goals") == 0) {
     TRY(count_evaluations(set, panel, "SELECT count(goals) FROM evaluation WHERE run_id = ?1", &goals));
     if (goals == 0) TRY(analysis_column_find("--y", "evaluation.solve_rate", column));
   }
+
+  /* The scale and scores that the runs have in common. */
   if (!normalized && strcmp((*column)->name, "evaluation.solve_rate") != 0) return CORE_OK;
   if (normalized) TRY(analysis_scale_common(&set->context.selection, &set->scale));
   if (normalized && set->scale != ANALYSIS_SCALE_NONE) return CORE_OK;
+
   TRY(count_evaluations(set, panel, "SELECT count(solve_rate) FROM evaluation WHERE run_id = ?1", &rates));
   TRY(count_evaluations(set, panel, "SELECT count(episode_return) FROM evaluation WHERE run_id = ?1", &returns));
   if (normalized && rates == 0 && returns > 0) return analysis_scale_missing(&set->context.selection);
@@ -173,13 +188,16 @@ static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
   const AnalysisSelection *selection = &set->context.selection;
   StoreQuery *query = NULL;
   size_t without = 0;
+
   TRY(choose_column(set, ALL_PANELS, &set->columns[c]));
   int code = store_query_open(set->context.database, set->columns[c]->sql, &query);
   set->curves[c] = core_memory_zero_allocate(selection->count, sizeof **set->curves);
-  for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
+  for (size_t r = 0; r < selection->count; r++) {
+    if (code != CORE_OK) break;
     code = read_curve(set, r, set->columns[c], query, has_infinite, &set->curves[c][r]);
     without += set->curves[c][r].n == 0 && r < selection->count - selection->repeats;
   }
+
   store_query_close(&query);
   if (c == 0) set->without = without;
   if (code == CORE_OK && without == selection->count - selection->repeats) {
@@ -195,23 +213,26 @@ static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
 static void average_sd(const AnalysisCurveSet *set, AnalysisLineData *line, size_t tasks, bool logarithmic) {
   double *values = core_memory_allocate((line->curve_count + 1) * sizeof *values);
   size_t *task = core_memory_allocate((line->curve_count + 1) * sizeof *task);
+
   for (size_t i = 0; i < line->n; i++) {
-    size_t here = 0;
+    size_t present = 0;
     for (size_t c = 0; c < line->curve_count; c++) {
       const AnalysisCurve *curve = &line->curves[c];
       double y = analysis_interpolate(curve->x, curve->y, curve->n, line->grid[i]);
       if (logarithmic) y = y > 0 ? log(y) : NAN;
-      task[here] = line->task[c];
-      if (!isnan(y)) values[here++] = y;
+      task[present] = line->task[c];
+      if (!isnan(y)) values[present++] = y;
     }
-    const double sd = analysis_sd(values, here);
+
+    const double sd = analysis_sd(values, present);
     const double mean =
-      analysis_tasks_interval(values, task, here, tasks, ANALYSIS_AGGREGATE_MEAN, ANALYSIS_RANGE_FREE).center;
+      analysis_tasks_interval(values, task, present, tasks, ANALYSIS_AGGREGATE_MEAN, ANALYSIS_RANGE_FREE).center;
     line->mean[i] = logarithmic ? exp(mean) : mean;
     line->low[i] = logarithmic ? exp(mean - sd) : mean - sd;
     line->high[i] = logarithmic ? exp(mean + sd) : mean + sd;
-    line->runs[i] = here;
+    line->runs[i] = present;
   }
+
   free(values);
   free(task);
 }
@@ -229,26 +250,29 @@ static size_t reached_runs(const double *score, const size_t *first, size_t task
 
 /* Averages with bootstrap intervals: whole runs are resampled, stratified by task. score[point][run sorted by task]. */
 static void average_bootstrap(const AnalysisCurveSet *set, AnalysisLineData *line, size_t tasks, bool logarithmic) {
-  size_t points = line->n, at = 0, kept = 0;
+  size_t points = line->n, curves = 0, kept = 0;
   double *score = core_memory_allocate((points * line->curve_count + 1) * sizeof *score);
   size_t *first = core_memory_allocate((tasks + 1) * sizeof *first);
   AnalysisInterval *interval = core_memory_allocate(points * sizeof *interval);
+
+  /* The curves of a task are neighbors; tasks without curves are left out. */
   for (size_t t = 0; t < tasks; t++) {
-    first[kept] = at;
+    first[kept] = curves;
     for (size_t c = 0; c < line->curve_count; c++) {
       const AnalysisCurve *curve = &line->curves[c];
       if (line->task[c] != t || curve->n == 0) continue;
       for (size_t i = 0; i < points; i++) {
         double y = analysis_interpolate(curve->x, curve->y, curve->n, line->grid[i]);
-        score[i * line->run_count + at] = !logarithmic ? y : y > 0 ? log(y) : NAN;
+        score[i * line->run_count + curves] = !logarithmic ? y : y > 0 ? log(y) : NAN;
       }
-      at++;
+      curves++;
     }
-    if (at > first[kept]) kept++;
+    if (curves > first[kept]) kept++;
   }
-  first[kept] = at;
+  first[kept] = curves;
   analysis_stratified_curve(score, points, first, kept, set->aggregate, ANALYSIS_REPLICATES_CURVE, 0.95, BOOTSTRAP_SEED,
                             interval);
+
   for (size_t i = 0; i < points; i++) {
     line->mean[i] = logarithmic ? exp(interval[i].center) : interval[i].center;
     line->low[i] = logarithmic ? exp(interval[i].low) : interval[i].low;
@@ -257,6 +281,7 @@ static void average_bootstrap(const AnalysisCurveSet *set, AnalysisLineData *lin
     if (reached_runs(score + i * line->run_count, first, kept) < ANALYSIS_INTERVAL_RUNS_MIN)
       line->low[i] = line->high[i] = NAN;
   }
+
   free(score);
   free(first);
   free(interval);
@@ -268,16 +293,20 @@ static void average(const AnalysisCurveSet *set, AnalysisLineData *line, size_t 
   const AnalysisCurveOptions manner = {
     set->aggregate, analysis_column_range(analysis_curve_set_shown(set, line->panel, line->column), logarithmic),
     line->task, tasks};
+
   line->mean = core_memory_allocate((3 * n + 1) * sizeof *line->mean);
   line->low = line->mean + n;
   line->high = line->low + n;
   line->runs = core_memory_zero_allocate(n + 1, sizeof *line->runs);
+
   if (set->spread == ANALYSIS_SPREAD_BOOTSTRAP) average_bootstrap(set, line, tasks, logarithmic);
   else if (set->spread == ANALYSIS_SPREAD_SD) average_sd(set, line, tasks, logarithmic);
   else
     analysis_curve_average(line->curves, line->curve_count, &manner, line->grid, n, line->mean, line->low,
                            line->high, line->runs);
-  for (size_t i = 0; i < n && set->spread == ANALYSIS_SPREAD_SD && !logarithmic; i++) { /* ignores bounds */
+
+  if (set->spread != ANALYSIS_SPREAD_SD || logarithmic) return;
+  for (size_t i = 0; i < n; i++) { /* ignores bounds */
     line->low[i] = isnan(line->low[i]) ? NAN : fmax(line->low[i], manner.range.low);
     line->high[i] = isnan(line->high[i]) ? NAN : fmin(line->high[i], manner.range.high);
   }
@@ -312,10 +341,12 @@ static bool choose(AnalysisCurveSet *set, Choice *choice) {
   double best = NAN;
   bool found = false;
   Choice here = *choice;
+
   for (here.choice = 0; here.choice < candidates; here.choice++) {
     bool any = false;
     for (size_t r = 0; r < set->context.selection.count && !any; r++) any = belongs(set, r, here);
     if (!any) continue;
+
     double last = last_mean(set, here);
     present++;
     if (!found || last > best || isnan(best)) {
@@ -324,15 +355,18 @@ static bool choose(AnalysisCurveSet *set, Choice *choice) {
     }
     found = true;
   }
+
   if (present > set->choice_count) set->choice_count = present;
   return found;
 }
 
 static void add_line(AnalysisCurveSet *set, Choice choice, const size_t *task_of, size_t tasks) {
   size_t count = set->context.selection.count;
+
   set->lines = core_memory_resize(set->lines, (set->line_count + 1) * sizeof *set->lines);
   AnalysisLineData *line = &set->lines[set->line_count++];
   *line = (AnalysisLineData){.panel = choice.panel, .group = choice.group, .column = choice.column};
+
   line->curves = core_memory_allocate((count + 1) * sizeof *line->curves);
   line->task = core_memory_allocate((count + 1) * sizeof *line->task);
   for (size_t r = 0; r < count; r++) {
@@ -341,15 +375,18 @@ static void add_line(AnalysisCurveSet *set, Choice choice, const size_t *task_of
     line->run_count += set->curves[choice.column][r].n > 0;
     line->curves[line->curve_count++] = set->curves[choice.column][r];
   }
+
   CoreText label = {0};
   core_text_append(&label, set->groups.groups[choice.group].label);
   if (set->choices.key_count) core_text_appendf(&label, " (best: %s)", set->choices.groups[choice.choice].label);
   line->label = label.data;
+
   line->grid = set->grid[choice.column];
   line->n = set->grid_count[choice.column];
   if (set->own_axes || analysis_curve_set_shown(set, choice.panel, choice.column) != set->columns[choice.column])
     line->grid = line->own_grid =
       analysis_curve_grid(line->curves, line->curve_count, ANALYSIS_CURVE_GRID, set->log_x, &line->n);
+
   average(set, line, tasks);
 }
 
@@ -397,7 +434,8 @@ static int read_shown(AnalysisCurveSet *set, size_t c, size_t panel, const Analy
   const AnalysisSelection *selection = &set->context.selection;
   StoreQuery *query = NULL;
   int code = store_query_open(set->context.database, shown->sql, &query);
-  for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
+  for (size_t r = 0; r < selection->count; r++) {
+    if (code != CORE_OK) break;
     AnalysisCurve *curve = &set->curves[c][r];
     if (!in_panel(set, r, panel)) continue;
     analysis_curve_free(curve);
@@ -481,6 +519,7 @@ void analysis_curve_set_free(AnalysisCurveSet *set) {
     free(set->curves[c]);
     free(set->grid[c]);
   }
+
   for (size_t i = 0; i < set->line_count; i++) {
     free(set->lines[i].label);
     free(set->lines[i].curves);
@@ -489,12 +528,14 @@ void analysis_curve_set_free(AnalysisCurveSet *set) {
     free(set->lines[i].mean); /* low and high are in the same block */
     free(set->lines[i].runs);
   }
+
   free(set->lines);
   free(set->shown);
   for (size_t p = 0; set->panel_name && p < set->panel_count; p++) free(set->panel_name[p]);
   free(set->panel_name);
   free(set->panel_of);
   free(set->facet);
+
   analysis_grouping_free(&set->groups);
   analysis_grouping_free(&set->panels);
   analysis_grouping_free(&set->choices);

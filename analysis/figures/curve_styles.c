@@ -64,6 +64,7 @@ AnalysisLineStyle *analysis_curve_styles(const AnalysisCurveSet *set) {
   AnalysisMark *targets = analysis_marks_create(&set->targets, set->context.style);
   AnalysisLineStyle *looks = core_memory_zero_allocate(set->groups.count + 1, sizeof *looks);
   const Origins origins = find_origins(set);
+
   for (size_t r = 0, switched = 0; r < set->context.selection.count; r++) {
     const size_t group = set->groups.group_of[r];
     looks[group] = (AnalysisLineStyle){marks[group], ANALYSIS_SOLID};
@@ -72,6 +73,7 @@ AnalysisLineStyle *analysis_curve_styles(const AnalysisCurveSet *set) {
     looks[group] =
       (AnalysisLineStyle){targets[set->targets.group_of[switched++]], switched_line(&origins, from)};
   }
+
   free(marks);
   free(targets);
   return looks;

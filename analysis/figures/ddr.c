@@ -53,20 +53,23 @@ static int read_evaluations(AnalysisDdr *ddr, StoreQuery *query, const AnalysisR
   bool row = false, trained = false;
   int code;
   dot->best = dot->best_at = dot->final = *untrained = NAN;
+
   store_query_reset(query);
   store_query_bind_text(query, 1, run->id);
   store_query_bind_text(query, 2, ddr->context->level_set);
+
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
-    double at = store_query_real(query, 1), rate = store_query_real(query, 2);
-    if (!(at <= limit)) continue;
+    double transitions = store_query_real(query, 1), rate = store_query_real(query, 2);
+    if (!(transitions <= limit)) continue;
     if (store_query_int(query, 0) == 0) *untrained = rate;
     trained |= store_query_int(query, 0) > 0;
     dot->final = rate;
     if (isnan(dot->best) || rate > dot->best) {
       dot->best = rate;
-      dot->best_at = at;
+      dot->best_at = transitions;
     }
   }
+
   dot->drawn = trained && dot->ddr > 0 && isfinite(dot->ddr);
   return code;
 }
@@ -88,20 +91,25 @@ static int read_dots(AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
     code = store_query_open(ddr->context->database,
                             ddr->is_return ? analysis_ddr_return_sql : analysis_ddr_evaluation_sql, &evaluations);
   panel->dots = core_memory_zero_allocate(selection->count, sizeof *panel->dots);
-  for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
+
+  for (size_t r = 0; r < selection->count; r++) {
+    if (code != CORE_OK) break;
     const AnalysisRun *run = &selection->runs[r];
     AnalysisDdrDot *dot = &panel->dots[r];
     double limit = analysis_run_limit(run, panel->budget), untrained = NAN;
+
     code = read_ddr(iterations, run, limit, dot);
     if (code == CORE_OK) code = read_evaluations(ddr, evaluations, run, limit, dot, &untrained);
     if (code == CORE_OK)
       code = analysis_budget_reach(ddr->context->database, run, dot->transitions, panel->budget, &dot->reached);
+
     const bool broken = !dot->reached && store_status_is_broken(run->status);
     if (broken) take_worst(ddr, untrained, dot);
     dot->counted = dot->drawn && (dot->reached || broken);
     panel->drawn += dot->drawn;
     panel->hollow += dot->drawn && !dot->reached;
   }
+
   store_query_close(&iterations);
   store_query_close(&evaluations);
   return code;
@@ -155,34 +163,39 @@ static size_t add_configuration(const AnalysisDdr *ddr, const AnalysisDdrPanel *
 /* Correlates configurations within each task, since seeds of one configuration repeat its point. */
 static void correlate(const AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
   const size_t runs = ddr->context->selection.count, groups = ddr->context->configurations.count;
-  size_t *memory = core_memory_allocate(3 * (runs + 1) * sizeof *memory), *cluster = memory,
-         *stratum = memory + runs + 1, *task = stratum + runs + 1, used = 0;
-  double *value = core_memory_allocate(4 * (runs + 1) * sizeof *value), *x = value, *y = x + runs + 1,
-         *run_x = y + runs + 1, *run_y = run_x + runs + 1, third[3] = {0, 0, 0};
+  size_t *memory = core_memory_allocate(3 * (runs + 1) * sizeof *memory);
+  size_t *cluster = memory, *stratum = memory + runs + 1, *task = stratum + runs + 1, used = 0;
+  double *value = core_memory_allocate(4 * (runs + 1) * sizeof *value);
+  double *x = value, *y = x + runs + 1, *run_x = y + runs + 1, *run_y = run_x + runs + 1, third[3] = {0, 0, 0};
   const size_t tasks = analysis_tasks_find(&ddr->context->selection, task);
+
   for (size_t t = 0; t < tasks; t++) {
     size_t of_task = 0;
     for (size_t c = 0; c < groups; c++) {
       double point[2];
       const size_t n = add_configuration(ddr, panel, task, t, c, point, run_x + of_task, run_y + of_task);
       if (n == 0) continue;
+
       x[panel->clusters] = point[0];
       y[panel->clusters] = point[1];
       cluster[panel->clusters] = panel->clusters;
       stratum[panel->clusters++] = t;
       of_task += n;
     }
+
     panel->counted += of_task;
     if (of_task < 3) continue;
     add_thirds(third, run_x, run_y, of_task);
     used++;
   }
+
   const bool enough = panel->clusters >= ANALYSIS_DDR_CONFIGURATIONS;
   panel->rho = (AnalysisInterval){NAN, NAN, NAN, panel->clusters};
   for (size_t part = 0; part < 3; part++) panel->third[part] = enough && used > 0 ? third[part] / (double)used : NAN;
   if (enough)
     panel->rho = analysis_spearman_interval(x, y, cluster, panel->clusters, panel->clusters, stratum, REPLICATES, 0.95,
                                             BOOTSTRAP_SEED);
+
   free(memory);
   free(value);
 }
@@ -193,21 +206,26 @@ static int read_untrained(AnalysisDdr *ddr) {
   double sum = 0;
   size_t count = 0;
   int code = CORE_OK;
+
   TRY(store_query_open(ddr->context->database,
                        "SELECT iif(?3, episode_return, solve_rate) FROM evaluation WHERE run_id = ?1 AND level_set = "
                        ANALYSIS_LEVELS_SQL " AND iteration = 0",
                        &query));
-  for (size_t r = 0; r < ddr->context->selection.count && code == CORE_OK; r++) {
+
+  for (size_t r = 0; r < ddr->context->selection.count; r++) {
+    if (code != CORE_OK) break;
     bool row = false;
     store_query_reset(query);
     store_query_bind_text(query, 1, ddr->context->selection.runs[r].id);
     store_query_bind_text(query, 2, ddr->context->level_set);
     store_query_bind_int(query, 3, ddr->is_return);
+
     code = store_query_step(query, &row);
     if (code != CORE_OK || !row || isnan(store_query_real(query, 0))) continue;
     sum += store_query_real(query, 0);
     count++;
   }
+
   store_query_close(&query);
   ddr->untrained = count ? sum / (double)count : NAN;
   return code;
@@ -218,19 +236,24 @@ static int find_scores(AnalysisDdr *ddr) {
   StoreQuery *query = NULL;
   int64_t rates = 0, returns = 0;
   int code = CORE_OK;
+
   TRY(store_query_open(ddr->context->database,
                        "SELECT count(solve_rate), count(episode_return) FROM evaluation WHERE run_id = ?1 AND "
                        "level_set = " ANALYSIS_LEVELS_SQL, &query));
-  for (size_t r = 0; r < ddr->context->selection.count && code == CORE_OK; r++) {
+
+  for (size_t r = 0; r < ddr->context->selection.count; r++) {
+    if (code != CORE_OK) break;
     bool row = false;
     store_query_reset(query);
     store_query_bind_text(query, 1, ddr->context->selection.runs[r].id);
     store_query_bind_text(query, 2, ddr->context->level_set);
+
     code = store_query_step(query, &row);
     if (code != CORE_OK || !row) continue;
     rates += store_query_int(query, 0);
     returns += store_query_int(query, 1);
   }
+
   store_query_close(&query);
   ddr->is_return = rates == 0 && returns > 0;
   return code;
@@ -259,15 +282,19 @@ static int asked_budgets(AnalysisDdr *ddr, const char *budgets) {
     size_t length = strcspn(start, ",");
     char text[64];
     double budget = 0;
+
     if (length >= sizeof text) length = sizeof text - 1;
     memcpy(text, start, length);
     text[length] = '\0';
+
     if (!core_text_to_real_scaled(text, &budget) || !isfinite(budget) || budget < 1) {
       return core_error(CORE_USAGE, "--budget %s: expected transitions, e.g. 1M or 100k,1M", budgets);
     }
+
     TRY(add_panel(ddr, budget));
     start += length + (start[length] == ',');
   }
+
   if (ddr->panel_count == 0) return core_error(CORE_USAGE, "--budget: expected transitions, e.g. 1M or 100k,1M");
   return CORE_OK;
 }
@@ -278,19 +305,23 @@ static int usual_budgets(AnalysisDdr *ddr) {
   const AnalysisSelection *selection = &ddr->context->selection;
   double planned = 0, seen = 0;
   AnalysisDdrPanel probe = {.budget = INFINITY};
+
   for (size_t r = 0; r < selection->count; r++)
     planned = fmax(planned, analysis_run_total(&selection->runs[r]));
   TRY(read_dots(ddr, &probe));
   for (size_t r = 0; r < selection->count; r++) seen = fmax(seen, probe.dots[r].drawn ? probe.dots[r].transitions : 0);
   free(probe.dots);
+
   if (seen <= 0)
     return core_error(CORE_FAIL, "%s: no run has both iterations and an evaluation after its start yet",
                       ddr->context->path);
+
   double full = fmin(planned, seen);
   static const double fractions[] = {1.0 / 30, 0.1, 1.0 / 3, 1};
   for (size_t i = 0; i < sizeof fractions / sizeof *fractions; i++) {
     double budget = fractions[i] < 1 ? round(full * fractions[i]) : full;
     TRY(add_panel(ddr, budget));
+
     AnalysisDdrPanel *panel = &ddr->panels[ddr->panel_count - 1];
     if (fractions[i] == 1 || 2 * panel->drawn > selection->count) continue;
     free(panel->dots);
@@ -338,13 +369,16 @@ AnalysisDdrRow *analysis_ddr_rows(const AnalysisDdr *ddr) {
   AnalysisDdrRow *rows = core_memory_zero_allocate(count, sizeof *rows);
   double *values = core_memory_allocate(3 * runs * sizeof *values);
   size_t *task_of = core_memory_allocate(2 * runs * sizeof *task_of), *task = task_of + runs;
+
   const size_t tasks = analysis_tasks_find(&context->selection, task_of);
   size_t *seeds = analysis_seed_counts(context);
   AnalysisMembers members = analysis_grouping_members(&context->configurations, runs);
+
   for (size_t c = 0; c < count; c++) {
     AnalysisDdrRow *row = &rows[c];
     row->configuration = c;
     row->seeds = seeds[c];
+
     for (size_t i = members.first[c]; i < members.first[c + 1]; i++) {
       const size_t r = members.run[i];
       const AnalysisDdrDot *dot = &panel->dots[r];
@@ -355,15 +389,18 @@ AnalysisDdrRow *analysis_ddr_rows(const AnalysisDdr *ddr) {
       values[2 * runs + row->drawn++] = dot->final;
       row->hollow += !dot->reached;
     }
+
     row->ddr = analysis_geometric_mean(values, row->drawn);
     row->best = score_of(ddr, values + runs, task, row->drawn, tasks);
     row->final = score_of(ddr, values + 2 * runs, task, row->drawn, tasks);
     row->sort = ddr->use_final ? row->final.center : row->best.center;
   }
+
   free(values);
   free(task_of);
   free(seeds);
   analysis_members_free(&members);
+
   qsort(rows, count, sizeof *rows, by_solve_rate);
   return rows;
 }

@@ -72,6 +72,7 @@ static size_t find_setting(Looks *l, const CoreConfigRow *row) {
 static void find_varied(Looks *l, size_t family) {
   const AnalysisFamily *of = &l->groups->families[family];
   const CoreConfigRow *first = NULL;
+
   size_t values = 0, most;
   for (size_t k = 0; k < of->key_count; k++) {
     const size_t here = is_shown_otherwise(of->keys[k]) ? 0 : count_values(l, family, of->keys[k], &most);
@@ -79,6 +80,7 @@ static void find_varied(Looks *l, size_t family) {
     first = of->keys[k];
     values = here;
   }
+
   for (size_t g = 0; g < l->groups->count; g++) {
     const CoreConfigRow *varied = first;
     if (l->groups->groups[g].family != family) continue;
@@ -230,8 +232,10 @@ static void add_shapes_and_sizes(const Looks *l, const double *sorted, size_t ba
     analysis_plot_legend_entry(plot, name, mark, false);
     free(name);
   }
-  if (batches > 1) analysis_plot_legend_head(plot, "minibatch");
-  for (size_t i = 0; i < batches && batches > 1; i++) {
+
+  if (batches <= 1) return;
+  analysis_plot_legend_head(plot, "minibatch");
+  for (size_t i = 0; i < batches; i++) {
     char text[32];
     if (batches > SIZES_MOST && i != 0 && i != batches / 2 && i != batches - 1) continue;
     const AnalysisMark mark = {.color = muted, .size = batch_size(sorted[i], sorted, batches)};
@@ -247,17 +251,22 @@ AnalysisMark *analysis_ddr_marks(const AnalysisContext *context, AnalysisPlot *p
   Looks l = {.context = context, .groups = groups, .varied = indices, .algorithm = indices + count,
              .first_of = indices + 2 * count, .batch = numbers,
              .setting = core_memory_zero_allocate(count, sizeof(const CoreConfigRow *))};
+
   for (size_t f = 0; f < groups->family_count; f++) find_varied(&l, f);
   find_algorithms(&l);
   find_batches(&l);
   batches = sort_batches(&l, numbers + count);
+
   AnalysisMark *of_group = mark_groups(&l, numbers + count, batches);
   AnalysisMark *marks = core_memory_allocate((runs + 1) * sizeof *marks);
   for (size_t r = 0; r < runs; r++) marks[r] = of_group[groups->group_of[r]];
+
   if (groups->by_sweep) add_sweeps(&l, plot);
-  for (size_t s = 0; s < l.setting_count && !groups->by_sweep && groups->count > 1; s++)
+  const size_t settings = !groups->by_sweep && groups->count > 1 ? l.setting_count : 0;
+  for (size_t s = 0; s < settings; s++)
     add_setting(&l, s, of_group, plot);
   add_shapes_and_sizes(&l, numbers + count, batches, plot);
+
   free(of_group);
   free(indices);
   free(numbers);

@@ -55,13 +55,17 @@ static bool is_training_set(const char *name) { return strcmp(name, "train") == 
 static int count_level_sets(const AnalysisContext *context, LevelSets *sets) {
   StoreQuery *query = NULL;
   int code = CORE_OK;
+
   TRY(store_query_open(context->database,
                        "SELECT DISTINCT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set", &query));
+
   const bool begun = store_query_begin_reading(context->database);
-  for (size_t r = 0; r < context->selection.count && code == CORE_OK; r++) {
+  for (size_t r = 0; r < context->selection.count; r++) {
+    if (code != CORE_OK) break;
     bool row = false, other = false;
     store_query_reset(query);
     store_query_bind_text(query, 1, context->selection.runs[r].id);
+
     while ((code = store_query_step(query, &row)) == CORE_OK && row) {
       const char *name = store_query_text(query, 0);
       size_t i = 0;
@@ -71,8 +75,10 @@ static int count_level_sets(const AnalysisContext *context, LevelSets *sets) {
       sets->runs[i]++;
       other |= !is_training_set(name);
     }
+
     sets->with_other += other;
   }
+
   store_query_close(&query);
   store_query_end_reading(context->database, begun);
   return code;
@@ -99,8 +105,10 @@ static const char *other_set(const LevelSets *sets) {
 static int choose_level_set(AnalysisContext *context) {
   LevelSets sets = {0};
   TRY(count_level_sets(context, &sets));
+
   context->level_sets = sets.count;
   if (sets.count == 0) return asked_without_any(context);
+
   size_t usual = 0;
   const char *names[LEVEL_SETS], *asked = context->request->level_set, *chosen = NULL;
   for (size_t i = 0; i < sets.count; i++) {
@@ -109,12 +117,14 @@ static int choose_level_set(AnalysisContext *context) {
     if (sets.runs[i] > sets.runs[usual] || (as_many && is_training_set(names[i]))) usual = i;
     if (asked && strcmp(asked, names[i]) == 0) chosen = names[i];
   }
+
   if (asked && !chosen && strcmp(asked, "other") == 0) chosen = other_set(&sets);
   if (asked && !chosen) {
     const char *near = core_text_nearest(asked, names, sets.count);
     return core_error(CORE_USAGE, "--level-set %s: no run was evaluated on it; try %s", asked,
                       near ? near : names[usual]);
   }
+
   snprintf(context->level_set, sizeof context->level_set, "%s", chosen ? chosen : names[usual]);
   return CORE_OK;
 }
@@ -268,18 +278,23 @@ size_t *analysis_seed_counts(const AnalysisContext *context) {
 void analysis_describe_runs(const AnalysisContext *context, CoreText *text) {
   const AnalysisSelection *selection = &context->selection;
   size_t configurations = context->configurations.count, fewest = SIZE_MAX, most = 0;
-  size_t runs = selection->count - selection->repeats;
+  const size_t runs = selection->count - selection->repeats;
+
+  /* Sizes: runs, configurations, seeds. */
   size_t *seeds = analysis_seed_counts(context);
   for (size_t c = 0; c < configurations; c++) {
     if (seeds[c] < fewest) fewest = seeds[c];
     if (seeds[c] > most) most = seeds[c];
   }
   free(seeds);
+
   core_text_appendf(text, "%zu run%s of %zu configuration%s (", runs, runs == 1 ? "" : "s",
                     configurations, configurations == 1 ? "" : "s");
   if (fewest != most) core_text_appendf(text, "%zu to ", fewest);
   core_text_appendf(text, "%zu seed%s%s)", most, most == 1 ? "" : "s",
                     configurations > 1 && fewest == most ? " each" : "");
+
+  /* Runs by status, in the order of a run's life. */
   static const StoreStatus order[] = {STORE_FINISHED, STORE_STOPPED_BY_RULE, STORE_RUNNING, STORE_PENDING,
                                       STORE_STOPPED,  STORE_LOST,            STORE_FAILED,  STORE_DIVERGED};
   const char *separator = ": ";
@@ -291,6 +306,7 @@ void analysis_describe_runs(const AnalysisContext *context, CoreText *text) {
                       order[i] == STORE_STOPPED_BY_RULE ? " (censored: known as far as they came)" : "");
     separator = ", ";
   }
+
   if (selection->copies)
     core_text_appendf(text, "; %zu more %s (%s in settings that nothing reads): counted once", selection->copies,
                       selection->copies == 1 ? "is a duplicate" : "are duplicates",
@@ -315,15 +331,18 @@ void analysis_describe_source(const AnalysisContext *context, const char *query,
   time_t now = time(NULL);
   struct tm utc;
   strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&now, &utc));
+
   core_text_appendf(text, "figure: %s", context->request->argv[0]);
   if (paper) core_text_appendf(text, " (%s; experiment %s)", paper->title, paper->experiment);
   core_text_append(text, "\ncommand: analyze");
   for (int i = 0; i < context->request->argc; i++) core_text_appendf(text, " %s", context->request->argv[i]);
   core_text_appendf(text, "\nprogram: analyze %s, commit %s\ntrainer: commit ", core_version(), core_commit());
+
   describe_trainers(&context->selection, text);
   core_text_appendf(text, "\ndate: %s\nfilter: %s; level set %s\nruns: ", date, context->selection.filter,
                     context->level_set[0] ? context->level_set : "none");
   analysis_describe_runs(context, text);
+
   core_text_appendf(text, "\nquery: %s\nquery: %s\ninterval: %s\n", context->selection.sql, query, interval);
   /* Contains names and values of users: replace control characters to keep one line each. */
   for (char *c = text->data; *c; c++) {

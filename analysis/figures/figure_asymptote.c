@@ -54,6 +54,8 @@ static void find_range(const AnalysisLineData *line, double range[2]) {
 static void take_curves(const AnalysisLineData *line, Fitted *fitted) {
   double range[2];
   size_t n, kept = 0, tasks = 0, runs = 0, task_count = 0;
+
+  /* The grid inside the range that all curves share. */
   find_range(line, range);
   fitted->x = analysis_curve_grid(line->curves, line->curve_count, POINTS_MAX, false, &n);
   for (size_t i = 0; i < n; i++)
@@ -61,8 +63,10 @@ static void take_curves(const AnalysisLineData *line, Fitted *fitted) {
 
   for (size_t c = 0; c < line->curve_count; c++)
     if (line->task[c] >= task_count) task_count = line->task[c] + 1;
+
   fitted->y = core_memory_allocate((line->run_count * kept + 1) * sizeof *fitted->y);
   fitted->first = core_memory_zero_allocate(task_count + 1, sizeof *fitted->first);
+
   for (size_t t = 0; t < task_count; t++) {
     for (size_t c = 0; c < line->curve_count; c++) {
       const AnalysisCurve *curve = &line->curves[c];
@@ -73,6 +77,7 @@ static void take_curves(const AnalysisLineData *line, Fitted *fitted) {
     }
     if (runs > fitted->first[tasks]) fitted->first[++tasks] = runs;
   }
+
   analysis_asymptote_pool(fitted->y, kept, fitted->first, tasks);
   fitted->curves = (AnalysisRunCurves){kept, tasks, fitted->x, fitted->y, fitted->first};
 }
@@ -163,21 +168,25 @@ static void format_asymptote(const Fitted *fitted, char *text, size_t size) {
 
 /* Formats "1.2M [0.9M, 1.5M]"; a budget that is not seen as "> 2M". */
 static void format_crossing(const Fitted *fitted, char *text, size_t size) {
-  const AnalysisInterval *at = &fitted->crossing;
-  const double end = fitted->is_fitted ? fitted->curves.x[fitted->curves.n - 1] : NAN, bounds[2] = {at->low, at->high};
+  const AnalysisInterval *crossing = &fitted->crossing;
+  const double end = fitted->is_fitted ? fitted->curves.x[fitted->curves.n - 1] : NAN;
+  const double bounds[2] = {crossing->low, crossing->high};
   char center[32], last[32], bound[2][40];
-  if (isnan(at->center)) {
+  if (isnan(crossing->center)) {
     snprintf(text, size, "-");
     return;
   }
+
   core_text_count(end, last);
-  if (isinf(at->center)) snprintf(text, size, "> %s", last);
-  else snprintf(text, size, "%s", core_text_count(at->center, center));
-  if (isnan(at->low)) return;
+  if (isinf(crossing->center)) snprintf(text, size, "> %s", last);
+  else snprintf(text, size, "%s", core_text_count(crossing->center, center));
+  if (isnan(crossing->low)) return;
+
   for (size_t i = 0; i < 2; i++) {
     if (bounds[i] > end) snprintf(bound[i], sizeof bound[i], "> %s", last);
     else core_text_count(bounds[i], bound[i]);
   }
+
   const size_t used = strlen(text);
   snprintf(text + used, size - used, " [%s, %s]", bound[0], bound[1]);
 }
@@ -222,17 +231,20 @@ static void print_table(const Asymptotes *a) {
   const bool panels = set->panel_count > 1;
   char text[96], number[32];
   CoreTable *table = core_table_create(headers + !panels, sizeof headers / sizeof *headers - !panels);
+
   for (size_t l = 0; l < set->line_count; l++) {
     const AnalysisLineData *line = &set->lines[l];
     const Fitted *fitted = &a->fitted[l];
     if (panels) core_table_cell(table, "%s", set->panel_name[line->panel]);
     core_table_cell(table, "%s", line->label);
     core_table_cell(table, "%zu", line->run_count);
+
     const size_t n = fitted->curves.n;
     core_table_cell(table, "%s", n ? core_text_count(fitted->x[n - 1], number) : "-");
     core_table_cell(table, "%s", fitted->is_fitted ? analysis_growth_name(fitted->result.fit.family) : "-");
     core_table_cell(table, fitted->is_fitted ? "%.3f" : "-", fitted->result.explained);
     core_table_cell(table, fitted->is_fitted ? "%.0f %%" : "-", 100 * fitted->result.done.center);
+
     format_asymptote(fitted, text, sizeof text);
     core_table_cell(table, "%s", text);
     format_crossing(fitted, text, sizeof text);
@@ -255,7 +267,7 @@ static void print_table(const Asymptotes *a) {
 /* ---- the figure -------------------------------------------------------------------------------------------------- */
 
 /* Adds the mean curve with its band, thin, the fit, and the asymptote to the right of the end, by a share of it. */
-static void draw_line(const Asymptotes *a, AnalysisPlot *plot, size_t l, double place, AnalysisMark mark) {
+static void draw_line(const Asymptotes *a, AnalysisPlot *plot, size_t l, double offset, AnalysisMark mark) {
   const AnalysisLineData *line = &a->set.lines[l];
   const Fitted *fitted = &a->fitted[l];
   const size_t n = fitted->curves.n;
@@ -275,12 +287,13 @@ static void draw_line(const Asymptotes *a, AnalysisPlot *plot, size_t l, double 
     if (a->set.lines[k].panel == line->panel && a->fitted[k].curves.n > 0)
       end = fmax(end, a->fitted[k].x[a->fitted[k].curves.n - 1]);
   const AnalysisInterval *limit = &fitted->result.asymptote;
-  const double at = end * (1.05 + place), places[2] = {at, at}, ends[2] = {limit->low, limit->high};
+  const double right = end * (1.05 + offset), rights[2] = {right, right}, ends[2] = {limit->low, limit->high};
   const bool is_identified = fitted->result.is_identified;
-  if (is_identified && !isnan(limit->low)) analysis_plot_whisker(plot, line->panel, places, ends, mark.color);
+  if (is_identified && !isnan(limit->low)) analysis_plot_whisker(plot, line->panel, rights, ends, mark.color);
+
   mark.shape = is_identified ? ANALYSIS_CIRCLE : ANALYSIS_TRIANGLE;
   if (!is_identified && !rises(fitted)) mark.shape = ANALYSIS_TRIANGLE_DOWN;
-  analysis_plot_point(plot, line->panel, at, is_identified ? limit->center : bound_of(fitted), mark, !is_identified);
+  analysis_plot_point(plot, line->panel, right, is_identified ? limit->center : bound_of(fitted), mark, !is_identified);
 }
 
 /* Adds the panel's lines, their asymptotes side by side, and the score of the budgets. */
@@ -300,6 +313,7 @@ static void draw_panel(const Asymptotes *a, AnalysisPlot *plot, size_t panel, co
 static AnalysisPlot *make_plot(const Asymptotes *a) {
   const AnalysisCurveSet *set = &a->set;
   char title[160];
+
   AnalysisLineStyle *looks = analysis_curve_styles(set);
   analysis_curve_set_title(set, set->columns[0], title, sizeof title);
   AnalysisPlot *plot = analysis_plot_create(set->context.style, analysis_abscissa_titles[0], false, title, false);
@@ -322,6 +336,7 @@ static AnalysisPlot *make_plot(const Asymptotes *a) {
   analysis_describe_runs(&set->context, &text);
   core_text_append(&text, ".");
   analysis_plot_caption(plot, core_text_string(&text));
+
   core_text_free(&text);
   free(looks);
   return plot;
@@ -335,25 +350,30 @@ static void add_interval(CoreText *csv, AnalysisInterval interval) {
 
 static void make_csv(const Asymptotes *a, CoreText *csv) {
   const AnalysisCurveSet *set = &a->set;
+
   core_text_append(csv, "panel,configuration");
   analysis_csv_keys(csv, &set->groups);
   core_text_append(csv, ",runs,until,fit,a,b,half,shape,r2,done,done_low,done_high,identified,asymptote,low,high,bound,"
                         "target,budget,budget_low,budget_high\n");
+
   for (size_t l = 0; l < set->line_count; l++) {
     const AnalysisLineData *line = &set->lines[l];
     const Fitted *fitted = &a->fitted[l];
     const AnalysisGrowth *fit = &fitted->result.fit;
     if (!fitted->is_fitted) continue;
+
     analysis_csv_field(csv, set->panel_count > 1 ? set->panel_name[line->panel] : "");
     core_text_append(csv, ",");
     analysis_csv_field(csv, line->label);
     analysis_csv_key_values(csv, &set->groups, set->groups.groups[line->group].config);
+
     core_text_appendf(csv, ",%zu", line->run_count);
     analysis_csv_value(csv, fitted->x[fitted->curves.n - 1]);
     core_text_appendf(csv, ",%s", analysis_growth_name(fit->family));
     const double fitted_values[] = {fit->a, fit->b, fit->half, fit->shape, fitted->result.explained};
     for (size_t i = 0; i < sizeof fitted_values / sizeof *fitted_values; i++)
       analysis_csv_value(csv, fitted_values[i]);
+
     add_interval(csv, fitted->result.done);
     core_text_appendf(csv, ",%d", fitted->result.is_identified);
     add_interval(csv, fitted->result.asymptote);
@@ -370,9 +390,11 @@ static int answer(void *figure, const char **operands, size_t count) {
   Asymptotes *a = figure;
   CoreText csv = {0};
   char name[128];
-  if (!(a->share > 0 && a->share < 1)) return core_error(CORE_USAGE, "--share %g: expected a share between 0 and 1",
-                                                         a->share);
+  if (!(a->share > 0 && a->share < 1))
+    return core_error(CORE_USAGE, "--share %g: expected a share between 0 and 1", a->share);
   if (strchr(a->set.y_names, ',')) return core_error(CORE_USAGE, "--y %s: expected one column", a->set.y_names);
+
+  /* The column decides the names of the figure's files. */
   if (strcmp(a->set.y_names, "solve_rate") != 0) analysis_request_name_after(&a->set.request, a->set.y_names, name);
   TRY(analysis_curve_set_read(&a->set, analysis_database_path(operands, count)));
   if (analysis_curve_set_is_log(&a->set, 0))
@@ -381,9 +403,11 @@ static int answer(void *figure, const char **operands, size_t count) {
   a->fitted = core_memory_zero_allocate(a->set.line_count + 1, sizeof *a->fitted);
   for (size_t l = 0; l < a->set.line_count; l++) fit_line(&a->set, &a->set.lines[l], &a->fitted[l]);
   find_crossings(a);
+
   if (!a->set.request.json) print_table(a);
   fflush(stdout);
   make_csv(a, &csv);
+
   return analysis_figure_write(&a->set.context, make_plot(a), a->set.columns[0]->sql, interval_kind, &csv);
 }
 
@@ -404,6 +428,7 @@ int analysis_figure_asymptote(int argc, char **argv) {
   Asymptotes a = {.set = {.y_names = "solve_rate", .x_name = "transitions", .is_worst_ranked = true,
                           .request = {.argc = argc, .argv = argv}},
                   .share = 0.9, .score = NAN};
+
   const CoreOption table[] = {
     {"y", 'y', CORE_OPTION_TEXT, &a.set.y_names, "COLUMN",
      "the score (default: solve_rate, of the evaluations; episode_return in panels where no run has one)"},
@@ -417,6 +442,7 @@ int analysis_figure_asymptote(int argc, char **argv) {
     ANALYSIS_COMMON_OPTION(a.set.request),
     ANALYSIS_REQUEST_OPTIONS(a.set.request),
     {0}};
+
   const int code = core_options_run(&manual, table, argc, argv, answer, &a);
   for (size_t l = 0; a.fitted && l < a.set.line_count; l++) {
     free(a.fitted[l].x);
@@ -424,6 +450,7 @@ int analysis_figure_asymptote(int argc, char **argv) {
     free(a.fitted[l].first);
     free(a.fitted[l].replicate);
   }
+
   free(a.fitted);
   analysis_curve_set_free(&a.set);
   return code;

@@ -36,12 +36,13 @@ typedef struct Bars {
 static int find_aggregates(Bars *b) {
   char *copy = core_text_duplicate(b->aggregate_names), *rest = copy;
   int code = CORE_OK;
-  for (char *name; code == CORE_OK && (name = strsep(&rest, ","));) {
+  for (char *name; (name = strsep(&rest, ","));) {
     AnalysisAggregate aggregate;
     code = analysis_aggregate_find(name, &aggregate);
-    if (code != CORE_OK) continue;
-    if (b->wanted_count == ANALYSIS_AGGREGATES) code = core_error(CORE_USAGE, "--aggregate names one twice");
-    else b->wanted[b->wanted_count++] = aggregate;
+    if (code == CORE_OK && b->wanted_count == ANALYSIS_AGGREGATES)
+      code = core_error(CORE_USAGE, "--aggregate names one twice");
+    if (code != CORE_OK) break;
+    b->wanted[b->wanted_count++] = aggregate;
   }
   free(copy);
   return code;
@@ -52,8 +53,10 @@ static void collect(Bars *b) {
   size_t *task_of = core_memory_allocate((selection->count + 1) * sizeof *task_of), tasks;
   size_t *task = core_memory_allocate((selection->count + 1) * sizeof *task);
   double *value = core_memory_allocate((selection->count + 1) * sizeof *value);
+
   tasks = analysis_tasks_find(selection, task_of);
   b->scores = core_memory_zero_allocate(b->groups.count + 1, sizeof *b->scores);
+
   for (size_t g = 0; g < b->groups.count; g++) {
     size_t count = 0;
     for (size_t r = 0; r < selection->count; r++) {
@@ -63,6 +66,7 @@ static void collect(Bars *b) {
     }
     b->scores[g] = analysis_tasks_scores(value, task, count, tasks);
   }
+
   free(task_of);
   free(task);
   free(value);
@@ -111,8 +115,10 @@ static void make_profiles(Bars *b) {
         high = fmax(high, b->scores[g].score[i]);
       }
   }
+
   for (size_t i = 0; i < PROFILE_POINTS; i++) b->tau[i] = low + (high - low) * (double)i / (PROFILE_POINTS - 1);
   b->profile = core_memory_zero_allocate(b->groups.count * PROFILE_POINTS + 1, sizeof *b->profile);
+
   AnalysisDraws draws = {0};
   for (size_t g = 0; g < b->groups.count; g++)
     analysis_stratified_profile(&draws, &b->scores[g].scores, b->tau, PROFILE_POINTS, ANALYSIS_REPLICATES_CURVE, 0.95,
@@ -120,6 +126,7 @@ static void make_profiles(Bars *b) {
   for (size_t i = 0; i < b->groups.count * PROFILE_POINTS; i++)
     if (!analysis_interval_has_runs(&b->scores[i / PROFILE_POINTS].scores))
       b->profile[i].low = b->profile[i].high = NAN;
+
   analysis_draws_free(&draws);
 }
 
@@ -140,12 +147,14 @@ static AnalysisPlot *plot_bars(const Bars *b) {
   AnalysisPlot *plot =
       analysis_plot_create(b->context.style, analysis_scored_title(&b->scored, &b->context), false, "", false);
   size_t n = b->groups.count;
+
   for (size_t g = n; g-- > 0;) analysis_plot_category_y(plot, b->groups.groups[g].label); /* first one at the top */
   for (size_t w = 0; w < b->wanted_count; w++) {
     size_t panel = analysis_plot_panel(plot, analysis_aggregate_title(b->wanted[w]), "");
     for (size_t g = 0; g < n; g++) {
       const AnalysisInterval *bar = &b->aggregates[g * b->wanted_count + w];
       double y = (double)(n - 1 - g);
+
       if (isnan(bar->center)) {
         analysis_plot_text(plot, panel, 0, y, "no value", b->context.style->muted);
         continue;
@@ -153,10 +162,11 @@ static AnalysisPlot *plot_bars(const Bars *b) {
       analysis_plot_box(plot, panel, 0, y - 0.33, bar->center, y + 0.33,
                         analysis_mix(marks[g].color, b->context.style->background, 0.4)); /* light */
       if (isnan(bar->low)) continue;
-      const double x[2] = {bar->low, bar->high}, at[2] = {y, y};
-      analysis_plot_whisker(plot, panel, x, at, b->context.style->foreground);
+      const double x[2] = {bar->low, bar->high}, middle[2] = {y, y};
+      analysis_plot_whisker(plot, panel, x, middle, b->context.style->foreground);
     }
   }
+
   add_caption(b, plot,
               b->bootstrap ? "Line: 95 % stratified bootstrap interval over the runs of each task, from three runs on."
                            : "Line: 95 % interval over the runs of each task, from three runs on.");
@@ -167,10 +177,12 @@ static AnalysisPlot *plot_bars(const Bars *b) {
 static AnalysisPlot *plot_profiles(const Bars *b) {
   char title[96];
   snprintf(title, sizeof title, "score τ (%s)", analysis_scored_title(&b->scored, &b->context));
+
   AnalysisMark *marks = analysis_marks_create(&b->groups, b->context.style);
   AnalysisPlot *plot = analysis_plot_create(b->context.style, title, false, "share of runs above τ", false);
   size_t panel = analysis_plot_panel(plot, "", "");
   double share[PROFILE_POINTS], low[PROFILE_POINTS], high[PROFILE_POINTS];
+
   for (size_t g = 0; g < b->groups.count; g++) {
     const bool band = analysis_interval_has_runs(&b->scores[g].scores);
     for (size_t i = 0; i < PROFILE_POINTS; i++) {
@@ -179,8 +191,10 @@ static AnalysisPlot *plot_profiles(const Bars *b) {
       low[i] = point->low;
       high[i] = point->high;
     }
+
     analysis_plot_steps(plot, panel, PROFILE_POINTS, b->tau, share, band ? low : NULL, band ? high : NULL, marks[g]);
   }
+
   analysis_thin_legend(&b->groups, marks, true, plot);
   CoreText reading = {0};
   core_text_append(&reading, "Band: 95 % stratified bootstrap, pointwise, from three runs on. ");
@@ -195,13 +209,16 @@ static void bars_csv(const Bars *b, CoreText *csv) {
   core_text_append(csv, "configuration");
   analysis_csv_keys(csv, &b->groups);
   core_text_append(csv, ",aggregate,tasks,n,value,low,high\n");
+
   for (size_t g = 0; g < b->groups.count; g++) {
     for (size_t w = 0; w < b->wanted_count; w++) {
       const AnalysisInterval *bar = &b->aggregates[g * b->wanted_count + w];
+
       analysis_csv_field(csv, b->groups.groups[g].label);
       analysis_thin_csv(&b->groups, g, csv);
       core_text_appendf(csv, ",%s,%zu,%zu", analysis_aggregate_name(b->wanted[w]), b->scores[g].scores.tasks,
                         score_count(b, g));
+
       analysis_csv_value(csv, bar->center);
       analysis_csv_value(csv, bar->low);
       analysis_csv_value(csv, bar->high);
@@ -214,13 +231,16 @@ static void profiles_csv(const Bars *b, CoreText *csv) {
   core_text_append(csv, "configuration");
   analysis_csv_keys(csv, &b->groups);
   core_text_append(csv, ",tau,n,share,low,high\n");
+
   for (size_t g = 0; g < b->groups.count; g++) {
     for (size_t i = 0; i < PROFILE_POINTS; i++) {
       const AnalysisInterval *point = &b->profile[g * PROFILE_POINTS + i];
+
       analysis_csv_field(csv, b->groups.groups[g].label);
       analysis_thin_csv(&b->groups, g, csv);
       analysis_csv_value(csv, b->tau[i]);
       core_text_appendf(csv, ",%zu", score_count(b, g));
+
       analysis_csv_value(csv, point->center);
       analysis_csv_value(csv, point->low);
       analysis_csv_value(csv, point->high);
@@ -232,8 +252,10 @@ static void profiles_csv(const Bars *b, CoreText *csv) {
 static void print_table(const Bars *b) {
   const char *headers[3 + ANALYSIS_AGGREGATES] = {"configuration", "tasks", "runs"};
   char text[64];
+
   for (size_t w = 0; w < b->wanted_count; w++) headers[3 + w] = analysis_aggregate_title(b->wanted[w]);
   CoreTable *table = core_table_create(headers, 3 + b->wanted_count);
+
   for (size_t g = 0; g < b->groups.count; g++) {
     core_table_cell(table, "%s", b->groups.groups[g].label);
     core_table_cell(table, "%zu", b->scores[g].scores.tasks);
@@ -244,10 +266,12 @@ static void print_table(const Bars *b) {
       core_table_cell(table, "%s", text);
     }
   }
+
   printf("%s [%s]\n\n", analysis_scored_title(&b->scored, &b->context),
          b->bootstrap ? "95 % stratified bootstrap" : "95 %");
   core_table_print(table, stdout);
   core_table_destroy(&table);
+
   CoreText runs = {0};
   analysis_describe_runs(&b->context, &runs);
   core_text_append(&runs, ".");
@@ -263,22 +287,28 @@ static void print_table(const Bars *b) {
 static int answer(void *figure, const char **operands, size_t count) {
   Bars *b = figure;
   CoreText csv = {0};
+
   TRY(analysis_bootstrap_find(b->interval_name, &b->bootstrap));
   TRY(find_aggregates(b));
+
   TRY(analysis_context_open(&b->context, &b->request, analysis_database_path(operands, count)));
   TRY(analysis_scored_check(&b->scored));
+
   TRY(analysis_group_runs_without(&b->context.selection, b->group_keys, core_config_task_keys, &b->groups));
   TRY(analysis_scored_read(&b->scored, &b->context));
   TRY(analysis_scored_refuse_mixed(&b->scored, &b->context, (const AnalysisGrouping *const[]){&b->groups}, 1));
   if (b->profiles && !b->group_keys) TRY(analysis_scored_limit_groups(&b->scored, &b->context.selection, &b->groups));
+
   collect(b);
   aggregate(b);
   if (b->profiles) make_profiles(b);
   if (!b->request.json) print_table(b);
+
   fflush(stdout);
   AnalysisPlot *plot = b->profiles ? plot_profiles(b) : plot_bars(b);
   if (b->profiles) profiles_csv(b, &csv);
   else bars_csv(b, &csv);
+
   const char *interval = b->profiles || b->bootstrap ? analysis_bootstrap_description : analysis_interval_description;
   return analysis_figure_write(&b->context, plot, analysis_scored_query, interval, &csv);
 }
@@ -299,6 +329,7 @@ static const CoreManual profiles_manual = {
 
 static int run(int argc, char **argv, bool profiles) {
   Bars b = {.request = {.argc = argc, .argv = argv}, .profiles = profiles, .aggregate_names = "mean,iqm"};
+
   const CoreOption table[] = {
     {"group", 'g', CORE_OPTION_TEXT, &b.group_keys, "KEY[,KEY]",
      "one configuration for each value of these settings (default: all that vary but the task)"},
@@ -309,6 +340,7 @@ static int run(int argc, char **argv, bool profiles) {
     {profiles ? NULL : "interval", 0, CORE_OPTION_TEXT, &b.interval_name, "t|bootstrap",
      "as in every figure, or rliable's stratified percentile bootstrap of 50 000 replicates (default: t)"},
     {0}};
+
   int code = core_options_run(profiles ? &profiles_manual : &bars_manual, table, argc, argv, answer, &b);
   for (size_t g = 0; b.scores && g < b.groups.count; g++) analysis_tasks_scores_free(&b.scores[g]);
   analysis_scored_free(&b.scored);

@@ -69,15 +69,20 @@ static int choose_value(Best *b) {
 static int read_ddr(Best *b) {
   const AnalysisSelection *selection = &b->set.context.selection;
   StoreQuery *query[2] = {NULL, NULL};
+
   int code = store_query_open(b->set.context.database, rows_sql, &query[0]);
   if (code == CORE_OK) code = store_query_open(b->set.context.database, bins_sql, &query[1]);
   b->ddr = core_memory_zero_allocate(selection->count + 1, sizeof *b->ddr);
-  for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
+
+  for (size_t r = 0; r < selection->count; r++) {
+    if (code != CORE_OK) break;
     StoreQuery *of = query[selection->runs[r].iteration > ROWS_MAX];
     double transitions = 0, kl = 0;
     bool row = false;
+
     store_query_reset(of);
     store_query_bind_text(of, 1, selection->runs[r].id);
+
     while ((code = store_query_step(of, &row)) == CORE_OK && row) {
       const double more = store_query_real(of, 1), moved = store_query_real(of, 2);
       if (isnan(more) || isnan(moved)) continue;
@@ -86,6 +91,7 @@ static int read_ddr(Best *b) {
       if (kl > 0 && isfinite(kl)) analysis_curve_add(&b->ddr[r], store_query_real(of, 0), transitions / kl);
     }
   }
+
   store_query_close(&query[0]);
   store_query_close(&query[1]);
   return code;
@@ -106,15 +112,18 @@ static bool has_score(const Best *b, size_t run) {
 /* Sets budgets at equal ratios up to the last one that all runs reach, or those of --budget. */
 static int choose_budgets(Best *b) {
   double low = 0, high = INFINITY;
+
   for (size_t r = 0; r < b->set.context.selection.count; r++) {
     const AnalysisCurve *curve = &b->set.curves[0][r];
     if (!has_score(b, r)) continue;
     low = fmax(low, curve->x[0] > 0 || curve->n < 2 ? curve->x[0] : curve->x[1]);
     high = fmin(high, curve->x[curve->n - 1]);
   }
+
   if (!(high >= low) || !isfinite(high))
     return core_error(CORE_FAIL, "%s: the runs have no budget in common; leave out the short ones with --where",
                       b->set.context.path);
+
   b->budgets = BUDGETS;
   for (size_t i = 0; i < BUDGETS; i++) b->budget[i] = low * pow(high / low, (double)i / (BUDGETS - 1));
   b->budget[BUDGETS - 1] = high; /* exact in spite of rounding */
@@ -122,16 +131,21 @@ static int choose_budgets(Best *b) {
 
   char *copy = core_text_duplicate(b->budget_list), *rest = copy;
   int code = CORE_OK;
+
   b->budgets = 0;
-  for (char *text; code == CORE_OK && (text = strsep(&rest, ","));) {
+  for (char *text; (text = strsep(&rest, ","));) {
     double *budget = &b->budget[b->budgets++];
+
     const bool is_good = core_text_to_real(text, budget) && *budget > 0 && *budget <= high;
     const bool is_after = b->budgets < 2 || *budget > b->budget[b->budgets - 2];
+
     char most[32];
     if (!is_good || !is_after || b->budgets == BUDGETS_MAX)
       code = core_error(CORE_USAGE, "--budget %s: expected ascending numbers of transitions up to %s, which all runs "
                         "reach", text, core_text_count(high, most));
+    if (code != CORE_OK) break;
   }
+
   free(copy);
   return code;
 }
@@ -153,9 +167,10 @@ static void make_candidates(Best *b) {
   const AnalysisSelection *selection = &b->set.context.selection;
   const AnalysisGrouping *cells = &b->set.context.configurations;
   const size_t runs = selection->count - selection->repeats;
-  size_t *task_of = core_memory_allocate((runs + 1) * sizeof *task_of), at = 0, strata = 0, count = 0;
+  size_t *task_of = core_memory_allocate((runs + 1) * sizeof *task_of), scores = 0, strata = 0, count = 0;
   const size_t tasks = analysis_tasks_find(selection, task_of);
   size_t *last_of = core_memory_zero_allocate(tasks + 1, sizeof *last_of); /* last group with runs on a task, from 1 */
+
   AnalysisMembers members = analysis_grouping_members(cells, runs);
   b->first = core_memory_zero_allocate(cells->count + 1, sizeof *b->first);
   b->of = core_memory_allocate((cells->count + 1) * sizeof *b->of);
@@ -164,28 +179,35 @@ static void make_candidates(Best *b) {
   b->value = core_memory_allocate((runs * b->budgets + 1) * sizeof *b->value);
 
   for (size_t g = 0; g < b->groups.count; g++) {
-    const size_t begin = at, first_stratum = strata;
+    const size_t begin = scores, first_stratum = strata;
     size_t covered = 0;
     for (size_t c = 0; c < cells->count; c++) {
-      const size_t before = at, first = members.first[c];
+      const size_t before = scores, first = members.first[c];
       if (members.first[c + 1] == first || b->groups.group_of[members.run[first]] != g) continue;
-      for (size_t i = first; i < members.first[c + 1]; i++)
-        if (has_score(b, members.run[i])) take_run(b, members.run[i], at++, g);
-      if (at == before) continue;
+      for (size_t i = first; i < members.first[c + 1]; i++) {
+        if (!has_score(b, members.run[i])) continue;
+        take_run(b, members.run[i], scores, g);
+        scores++;
+      }
+      if (scores == before) continue;
+
       const size_t task = task_of[members.run[first]];
       covered += last_of[task] != g + 1;
       last_of[task] = g + 1;
       b->of[strata] = count;
-      b->first[++strata] = at;
+      b->first[++strata] = scores;
     }
+
+    /* A group without runs on every task is taken back. */
     if (covered == tasks) {
       b->group_of[count++] = g;
       continue;
     }
     strata = first_stratum;
-    at = begin;
+    scores = begin;
     b->partial++;
   }
+
   b->candidates = (AnalysisCandidates){count, b->budgets, strata, b->first, b->of, b->score, b->value};
   analysis_members_free(&members);
   free(last_of);
@@ -215,16 +237,20 @@ static void append_reading(const Best *b, CoreText *text) {
                           "the runs chooses its own best: intervals include the choice, and scores are corrected "
                           "for it. ",
                     b->candidates.count);
+
   if (b->is_number && !isnan(b->shift.low)) {
     const AnalysisInterval s = b->shift;
     const bool is_clear = s.low > 0 || s.high < 0;
+
     analysis_format_interval(b->is_log ? (AnalysisInterval){exp(s.center), exp(s.low), exp(s.high), 3} : s, shift,
                              sizeof shift);
+
     core_text_appendf(text, "From %s to %s transitions the best %s %s %s%s. ", core_text_count(b->budget[0], low),
                       core_text_count(b->budget[b->budgets - 1], high), b->is_ddr ? "DDR" : b->key->name,
                       b->is_log ? "changes by the factor" : "changes by", shift,
                       is_clear ? "" : ": no shift is shown");
   }
+
   if (b->partial)
     core_text_appendf(text, "Left out, without runs on every task: %zu configurations. ", b->partial);
 }
@@ -234,21 +260,26 @@ static void print_table(const Best *b) {
   snprintf(title, sizeof title, "%s%s", value_title(b), b->is_number ? " [95 %]" : "");
   const char *headers[] = {"budget", "best", title, "chosen", "score [95 %]"};
   CoreText shown = {0};
+
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   for (size_t k = 0; k < b->budgets; k++) {
     core_table_cell(table, "%s", core_text_count(b->budget[k], number));
     core_table_cell(table, "%s", group_at(b, k)->label);
+
     if (b->is_number) analysis_format_interval(value_of(b, k), text, sizeof text);
     core_table_cell(table, "%s", b->is_number ? text
                                  : b->key     ? analysis_key_shown(group_at(b, k)->config, b->key, &shown)
                                               : group_at(b, k)->label);
+
     if (isnan(b->winner[k].share)) core_table_cell(table, "-");
     else core_table_cell(table, "%.0f %%", 100 * b->winner[k].share);
     analysis_format_interval(b->winner[k].score, text, sizeof text);
     core_table_cell(table, "%s", text);
   }
+
   core_table_print(table, stdout);
   core_table_destroy(&table);
+
   core_text_clear(&shown);
   append_reading(b, &shown);
   analysis_describe_runs(&b->set.context, &shown);
@@ -279,17 +310,18 @@ static AnalysisPlot *make_plot(const Best *b) {
   char score[160];
   AnalysisPlot *plot =
     analysis_plot_create(b->set.context.style, analysis_abscissa_titles[0], true, value_title(b), b->is_log);
-  size_t *place = b->is_number ? NULL : add_names(b, plot);
+  size_t *row = b->is_number ? NULL : add_names(b, plot);
+
   const size_t values = analysis_plot_panel(plot, "of the best configuration", "");
   for (size_t k = 0; k < b->budgets; k++) {
     const AnalysisInterval value = value_of(b, k);
-    y[k] = place ? (double)place[b->winner[k].candidate] : value.center;
-    const double at[2] = {b->budget[k], b->budget[k]}, ends[2] = {value.low, value.high};
-    if (!isnan(value.low)) analysis_plot_whisker(plot, values, at, ends, mark.color);
+    y[k] = row ? (double)row[b->winner[k].candidate] : value.center;
+    const double budgets[2] = {b->budget[k], b->budget[k]}, ends[2] = {value.low, value.high};
+    if (!isnan(value.low)) analysis_plot_whisker(plot, values, budgets, ends, mark.color);
     analysis_plot_point(plot, values, b->budget[k], y[k], mark, false);
   }
   analysis_plot_curve(plot, values, b->budgets, b->budget, y, NULL, NULL, mark, ANALYSIS_THIN);
-  free(place);
+  free(row);
 
   if (b->is_number) { /* a second panel cannot have numbers where the first one has names */
     const size_t scores = analysis_plot_panel(plot, "its score, corrected for the choice", "");
@@ -318,16 +350,19 @@ static void make_csv(const Best *b, CoreText *csv) {
   core_text_append(csv, "budget,best");
   analysis_csv_keys(csv, &b->groups);
   core_text_append(csv, ",runs,value,low,high,chosen,score,score_low,score_high,shift,shift_low,shift_high\n");
+
   for (size_t k = 0; k < b->budgets; k++) {
     const AnalysisInterval value = value_of(b, k), score = b->winner[k].score, s = b->shift;
     core_text_appendf(csv, "%.0f,", b->budget[k]);
     analysis_csv_field(csv, group_at(b, k)->label);
     analysis_csv_key_values(csv, &b->groups, group_at(b, k)->config);
     core_text_appendf(csv, ",%zu", value.n);
+
     const bool is_last = k + 1 == b->budgets && b->is_number;
     const double numbers[] = {b->is_number ? value.center : NAN, value.low, value.high, b->winner[k].share,
                               score.center, score.low, score.high, is_last ? s.center : NAN,
                               is_last ? s.low : NAN, is_last ? s.high : NAN};
+
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
       analysis_csv_value(csv, i >= 7 && b->is_log ? exp(numbers[i]) : numbers[i]);
     core_text_append(csv, "\n");
@@ -340,16 +375,20 @@ static int answer(void *figure, const char **operands, size_t count) {
   Best *b = figure;
   CoreText csv = {0};
   if (strchr(b->set.y_names, ',')) return core_error(CORE_USAGE, "--y %s: expected one column", b->set.y_names);
+
   TRY(analysis_curve_set_read(&b->set, analysis_database_path(operands, count)));
   if (b->set.is_mixed) return core_error(CORE_FAIL, "--y: some runs have returns only; choose tasks with --where");
   TRY(analysis_group_runs_without(&b->set.context.selection, b->group_keys, core_config_task_keys, &b->groups));
+
   TRY(choose_value(b));
   if (b->is_ddr) TRY(read_ddr(b));
   TRY(choose_budgets(b));
   make_candidates(b);
+
   if (b->candidates.count < 2)
     return core_error(CORE_FAIL, "%s: fewer than two configurations to choose from; --group names settings that differ",
                       b->set.context.path);
+
   analysis_winners(&b->candidates, &resampling, b->winner, &b->shift);
   if (!b->set.request.json) print_table(b);
   fflush(stdout);
@@ -371,6 +410,7 @@ static const CoreManual manual = {
 int analysis_figure_best(int argc, char **argv) {
   Best b = {.set = {.y_names = "solve_rate", .x_name = "transitions", .is_worst_ranked = true, .group_keys = "none",
                     .request = {.argc = argc, .argv = argv}}};
+
   const CoreOption table[] = {
     {"x", 'x', CORE_OPTION_TEXT, &b.x_name, "KEY|ddr",
      "the setting, or ddr, whose value is shown of the best configuration (default: the only one that varies)"},
@@ -381,6 +421,7 @@ int analysis_figure_best(int argc, char **argv) {
      "transitions (default: twelve at equal ratios)"},
     ANALYSIS_REQUEST_OPTIONS(b.set.request),
     {0}};
+
   const int code = core_options_run(&manual, table, argc, argv, answer, &b);
   for (size_t r = 0; b.ddr && r < b.set.context.selection.count; r++) analysis_curve_free(&b.ddr[r]);
   free(b.ddr);
@@ -389,6 +430,7 @@ int analysis_figure_best(int argc, char **argv) {
   free(b.group_of);
   free(b.score);
   free(b.value);
+
   analysis_grouping_free(&b.groups);
   analysis_curve_set_free(&b.set);
   return code;

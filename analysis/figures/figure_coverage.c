@@ -68,19 +68,24 @@ static int count_states(Coverages *c) {
     TRY(analysis_states_count(directory, &c->runs[r].kept));
     c->without += c->runs[r].kept == 0;
   }
+
+  /* Runs of a task use the same number of states: the least of its ended runs, or of all runs if none has ended. */
   for (int pass = 0; pass < 2; pass++) {
     for (size_t r = 0; r < runs_of(c); r++) {
       size_t *states = &c->states[c->tasks.group_of[r]];
       const bool ended = c->context.selection.runs[r].status == STORE_FINISHED;
+
       if (c->runs[r].kept == 0 || (pass == 0 && !ended)) continue;
       if (pass == 1 && *states > 0) continue; /* already determined by ended runs */
       if (*states == 0 || c->runs[r].kept < *states) *states = c->runs[r].kept;
     }
   }
+
   for (size_t r = 0; r < runs_of(c); r++) {
     c->runs[r].used = c->runs[r].kept > 0 && c->runs[r].kept >= c->states[c->tasks.group_of[r]];
     c->fewer += c->runs[r].kept > 0 && !c->runs[r].used;
   }
+
   if (c->without < runs_of(c)) return CORE_OK;
   return core_error(CORE_FAIL,
                     "%s: no run has kept visited states; metrics.visited_states in their experiment file asks for "
@@ -102,22 +107,29 @@ static int read_states(const Coverages *c, size_t run, size_t *features, Analysi
 
 /* Fits a plane to an equal number of states of each run. */
 static int fit_task(const Coverages *c, size_t task, size_t used, AnalysisPlane *plane) {
-  const size_t most = FIT_STATES / used > 0 ? FIT_STATES / used : 1,
-               each = c->states[task] < most ? c->states[task] : most;
+  const size_t room = FIT_STATES / used > 0 ? FIT_STATES / used : 1;
+  const size_t states_per_run = c->states[task] < room ? c->states[task] : room;
   float *pool = NULL;
   size_t pooled = 0, features = 0;
   int code = CORE_OK;
-  for (size_t r = 0; r < runs_of(c) && code == CORE_OK; r++) {
+
+  for (size_t r = 0; r < runs_of(c); r++) {
+    if (code != CORE_OK) break;
     AnalysisStates states;
     if (c->tasks.group_of[r] != task || !c->runs[r].used) continue;
+
     code = read_states(c, r, &features, &states);
     if (code != CORE_OK) break;
-    if (!pool) pool = core_memory_allocate((used * each * features + 1) * sizeof *pool);
-    for (size_t i = 0; i < each; i++, pooled++)
-      memcpy(pool + pooled * features, states.rows + analysis_states_spread(&states, i, each) * features,
-             features * sizeof *pool);
+
+    if (!pool) pool = core_memory_allocate((used * states_per_run * features + 1) * sizeof *pool);
+    for (size_t i = 0; i < states_per_run; i++) {
+      const size_t row = analysis_states_spread(&states, i, states_per_run);
+      memcpy(pool + pooled * features, states.rows + row * features, features * sizeof *pool);
+      pooled++;
+    }
     analysis_states_free(&states);
   }
+
   if (code == CORE_OK) code = analysis_plane_fit(pool, pooled, features, plane);
   free(pool);
   return code;
@@ -128,17 +140,21 @@ static int place_run(Coverages *c, size_t run, const AnalysisPlane *plane, Panel
   AnalysisStates states;
   size_t features = plane->features, want = c->states[panel->task];
   const double iterations = (double)c->context.selection.runs[run].iterations;
+
   TRY(read_states(c, run, &features, &states));
   memset(cells, 0, FINE * FINE * sizeof *cells);
+
   for (size_t i = 0; i < want; i++) {
     const size_t row = analysis_states_spread(&states, i, want);
-    double place[2];
-    if (!analysis_plane_project(plane, states.rows + row * features, place)) continue;
-    const size_t cell = analysis_coverage_cell(place), coarse = cell / FINE / 2 * COARSE + cell % FINE / 2;
+    double point[2];
+    if (!analysis_plane_project(plane, states.rows + row * features, point)) continue;
+
+    const size_t cell = analysis_coverage_cell(point), coarse = cell / FINE / 2 * COARSE + cell % FINE / 2;
     const double when = fmin(states.iteration[row] / iterations, 1);
     cells[cell]++;
     if (!(panel->first[coarse] <= when)) panel->first[coarse] = when;
   }
+
   c->runs[run].coverage = analysis_coverage_of(cells);
   analysis_states_free(&states);
   return CORE_OK;
@@ -149,19 +165,25 @@ static int place_panel(Coverages *c, const AnalysisPlane *plane, Panel *panel) {
   double *coarse = values, *fine = coarse + runs_of(c), *entropy = fine + runs_of(c);
   size_t *cells = core_memory_allocate(FINE * FINE * sizeof *cells);
   int code = CORE_OK;
+
   panel->first = core_memory_allocate(COARSE * COARSE * sizeof *panel->first);
   for (size_t i = 0; i < COARSE * COARSE; i++) panel->first[i] = NAN;
-  for (size_t r = 0; r < runs_of(c) && code == CORE_OK; r++) {
+
+  for (size_t r = 0; r < runs_of(c); r++) {
+    if (code != CORE_OK) break;
     if (c->tasks.group_of[r] != panel->task || c->groups.group_of[r] != panel->group || !c->runs[r].used) continue;
     code = place_run(c, r, plane, panel, cells);
     if (code != CORE_OK || isnan(c->runs[r].coverage.coarse)) continue;
+
     coarse[panel->runs] = c->runs[r].coverage.coarse;
     fine[panel->runs] = c->runs[r].coverage.fine;
     entropy[panel->runs++] = c->runs[r].coverage.entropy;
   }
+
   panel->coarse = analysis_mean_interval(coarse, panel->runs, ANALYSIS_RANGE_SHARE, 0.95);
   panel->fine = analysis_mean_interval(fine, panel->runs, ANALYSIS_RANGE_SHARE, 0.95);
   panel->entropy = analysis_mean_interval(entropy, panel->runs, ANALYSIS_RANGE_SHARE, 0.95);
+
   free(cells);
   free(values);
   return code;
@@ -176,17 +198,22 @@ static bool has_runs(const Coverages *c, size_t task, size_t group) {
 static int read_task(Coverages *c, size_t task) {
   AnalysisPlane plane;
   size_t used = 0;
+
   for (size_t r = 0; r < runs_of(c); r++) used += c->tasks.group_of[r] == task && c->runs[r].used;
   if (used == 0) return CORE_OK;
+
   int code = fit_task(c, task, used, &plane);
   if (code != CORE_OK) return code;
   for (int k = 0; k < 2; k++) c->share[task][k] = plane.share[k];
-  for (size_t g = 0; g < c->groups.count && code == CORE_OK; g++) {
+
+  for (size_t g = 0; g < c->groups.count; g++) {
+    if (code != CORE_OK) break;
     if (!has_runs(c, task, g)) continue;
     c->panels = core_memory_resize(c->panels, (c->panel_count + 1) * sizeof *c->panels);
     c->panels[c->panel_count++] = (Panel){.task = task, .group = g};
     code = place_panel(c, &plane, &c->panels[c->panel_count - 1]);
   }
+
   analysis_plane_free(&plane);
   return code;
 }
@@ -245,11 +272,13 @@ static void add_cells(const Coverages *c, AnalysisPlot *plot, const Panel *panel
 static void add_caption(const Coverages *c, AnalysisPlot *plot) {
   CoreText text = {0}, value = {0};
   size_t fewest = SIZE_MAX, most = 0;
+
   for (size_t t = 0; t < c->tasks.count; t++) {
     if (c->states[t] == 0) continue;
     if (c->states[t] < fewest) fewest = c->states[t];
     if (c->states[t] > most) most = c->states[t];
   }
+
   core_text_appendf(
     &text,
     "Cells of a %d x %d grid that some visited state fell into, by when the first one did, all runs of a "
@@ -257,12 +286,14 @@ static void add_caption(const Coverages *c, AnalysisPlot *plot) {
     COARSE, COARSE);
   if (fewest != most) core_text_appendf(&text, "%zu to ", fewest);
   core_text_appendf(&text, "%zu states each [95 %%]. Plane: %s (the paper embeds by UMAP);", most, projection);
+
   for (size_t t = 0; t < c->tasks.count; t++) {
     if (c->states[t] == 0) continue;
     core_text_appendf(&text, "%s %.0f + %.0f %%", t ? "," : " they have", 100 * c->share[t][0], 100 * c->share[t][1]);
     if (c->tasks.count > 1) core_text_appendf(&text, " (%s)", task_name(c, t, &value));
   }
   core_text_append(&text, " of the variance.");
+
   analysis_plot_caption(plot, core_text_string(&text));
   core_text_clear(&text);
   analysis_describe_runs(&c->context, &text);
@@ -270,6 +301,7 @@ static void add_caption(const Coverages *c, AnalysisPlot *plot) {
   if (c->without) core_text_appendf(&text, " Without kept states: %zu.", c->without);
   if (c->fewer) core_text_appendf(&text, " Left out, with fewer states: %zu.", c->fewer);
   analysis_plot_caption(plot, core_text_string(&text));
+
   core_text_free(&text);
   core_text_free(&value);
 }
@@ -278,15 +310,18 @@ static AnalysisPlot *make_plot(const Coverages *c) {
   CoreText title = {0};
   AnalysisPlot *plot = analysis_plot_create(c->context.style, "first component (share of its range)", false,
                                             "second component", false);
+
   for (size_t p = 0; p < c->panel_count; p++) {
     const Panel *panel = &c->panels[p];
     char number[64], note[128];
     panel_title(c, panel, &title);
+
     analysis_format_interval(panel->coarse, number, sizeof number);
     if (isnan(panel->coarse.low)) snprintf(note, sizeof note, "coverage %s", number); /* contains n */
     else snprintf(note, sizeof note, "coverage %s, n = %zu", number, panel->runs);
     add_cells(c, plot, panel, analysis_plot_panel(plot, core_text_string(&title), note));
   }
+
   for (int i = 0; i < STEPS; i++) {
     char label[64];
     snprintf(label, sizeof label, "%s%d to %d %%%s", i == 0 ? "first seen at " : "", 100 * i / STEPS,
@@ -294,6 +329,7 @@ static AnalysisPlot *make_plot(const Coverages *c) {
     const AnalysisMark mark = {.color = analysis_ramp(i / (STEPS - 1.0)), .shape = ANALYSIS_SQUARE};
     analysis_plot_legend_entry(plot, label, mark, false);
   }
+
   add_caption(c, plot);
   core_text_free(&title);
   return plot;
@@ -304,18 +340,21 @@ static void make_csv(const Coverages *c, CoreText *csv) {
   core_text_append(csv, "task,configuration");
   analysis_csv_keys(csv, &c->groups);
   core_text_append(csv, ",run,seed,states_kept,states,coverage_50,coverage_100,entropy_50\n");
+
   for (size_t r = 0; r < runs_of(c); r++) {
     const AnalysisRun *run = &c->context.selection.runs[r];
-    const RunCoverage *of = &c->runs[r];
-    const AnalysisCoverage none = {NAN, NAN, NAN}, *value = of->used ? &of->coverage : &none;
+    const RunCoverage *coverage = &c->runs[r];
+    const AnalysisCoverage none = {NAN, NAN, NAN}, *value = coverage->used ? &coverage->coverage : &none;
+
     analysis_csv_field(csv, c->tasks.groups[c->tasks.group_of[r]].label);
     core_text_append(csv, ",");
     analysis_csv_field(csv, c->groups.groups[c->groups.group_of[r]].label);
     analysis_csv_key_values(csv, &c->groups, &run->config);
     core_text_append(csv, ",");
     analysis_csv_field(csv, run->id);
-    core_text_appendf(csv, ",%lld,%zu,%zu", (long long)run->config.seed, of->kept,
-                      of->used ? c->states[c->tasks.group_of[r]] : 0);
+
+    core_text_appendf(csv, ",%lld,%zu,%zu", (long long)run->config.seed, coverage->kept,
+                      coverage->used ? c->states[c->tasks.group_of[r]] : 0);
     analysis_csv_value(csv, value->coarse);
     analysis_csv_value(csv, value->fine);
     analysis_csv_value(csv, value->entropy);
@@ -334,18 +373,22 @@ static void print_table(const Coverages *c) {
                                         "100 x 100",     "entropy"};
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   CoreText text = {0};
+
   for (size_t p = 0; p < c->panel_count; p++) {
     const Panel *panel = &c->panels[p];
     panel_title(c, panel, &text);
     core_table_cell(table, "%s", core_text_string(&text));
     core_table_cell(table, "%zu", panel->runs);
     core_table_cell(table, "%zu", c->states[panel->task]);
+
     interval_cell(table, panel->coarse);
     interval_cell(table, panel->fine);
     interval_cell(table, panel->entropy);
   }
+
   core_table_print(table, stdout);
   core_table_destroy(&table);
+
   core_text_clear(&text);
   analysis_describe_runs(&c->context, &text);
   printf("\n");
@@ -393,17 +436,20 @@ static const CoreManual manual = {
 
 int analysis_figure_coverage(int argc, char **argv) {
   Coverages c = {.request = {.argc = argc, .argv = argv}};
+
   const CoreOption table[] = {
     {"group", 'g', CORE_OPTION_TEXT, &c.group_keys, "KEY[,KEY]",
      "one panel for each value of these settings; none: one a task (default: all that vary)"},
     ANALYSIS_REQUEST_OPTIONS(c.request),
     {0}};
+
   int code = core_options_run(&manual, table, argc, argv, answer, &c);
   for (size_t p = 0; p < c.panel_count; p++) free(c.panels[p].first);
   free(c.panels);
   free(c.runs);
   free(c.states);
   free(c.share);
+
   analysis_grouping_free(&c.groups);
   analysis_grouping_free(&c.tasks);
   analysis_context_close(&c.context);

@@ -30,27 +30,36 @@ static size_t drawn_end(const AnalysisLineData *line, size_t n) {
 static void add_line(const AnalysisCurveSet *set, AnalysisPlot *plot, const AnalysisLineData *line,
                      const AnalysisLineStyle *look) {
   const AnalysisMark mark = look->mark;
-  bool band = line->run_count >= ANALYSIS_CURVE_BAND, shorter = false;
+  const bool has_band = line->run_count >= ANALYSIS_CURVE_BAND;
+  bool is_shorter = false;
   size_t n = line->n, panel = line->column * set->panel_count + line->panel;
-  double *solid = core_memory_allocate((4 * n + 1) * sizeof *solid), *dashed = solid + n, *low = dashed + n,
-         *high = low + n;
+  double *solid = core_memory_allocate((4 * n + 1) * sizeof *solid);
+  double *dashed = solid + n, *low = dashed + n, *high = low + n;
+
+  /* Solid where all runs have values, dashed where some have ended; the two touch. */
   const size_t end = drawn_end(line, n);
   for (size_t i = 0; i < n; i++) {
-    bool all = line->runs[i] == line->run_count, enough = line->runs[i] >= ANALYSIS_CURVE_BAND && i < end;
-    low[i] = enough ? line->low[i] : NAN;
-    high[i] = enough ? line->high[i] : NAN;
-    solid[i] = all ? line->mean[i] : NAN;
-    dashed[i] = i < end && (!all || (i + 1 < end && line->runs[i + 1] != line->run_count)) ? line->mean[i] : NAN;
-    shorter |= !all && line->runs[i] > 0 && i < end;
+    const bool is_whole = line->runs[i] == line->run_count;
+    const bool is_next_whole = i + 1 < end && line->runs[i + 1] == line->run_count;
+    const bool is_enough = line->runs[i] >= ANALYSIS_CURVE_BAND && i < end;
+    low[i] = is_enough ? line->low[i] : NAN;
+    high[i] = is_enough ? line->high[i] : NAN;
+    solid[i] = is_whole ? line->mean[i] : NAN;
+    dashed[i] = i < end && (!is_whole || (i + 1 < end && !is_next_whole)) ? line->mean[i] : NAN;
+    is_shorter |= !is_whole && line->runs[i] > 0 && i < end;
   }
-  for (size_t i = 0; i < line->curve_count && !band && line->run_count > 1; i++) {
+
+  /* Single runs, where they are too few for a band. */
+  const size_t faint = !has_band && line->run_count > 1 ? line->curve_count : 0;
+  for (size_t i = 0; i < faint; i++) {
     const AnalysisCurve *curve = &line->curves[i];
     if (curve->n) analysis_plot_curve(plot, panel, curve->n, curve->x, curve->y, NULL, NULL, mark, ANALYSIS_FAINT);
   }
+
   const double *grid = line->grid;
-  const AnalysisLine rest = look->line == ANALYSIS_SOLID ? ANALYSIS_DASHED : look->line;
-  analysis_plot_curve(plot, panel, n, grid, solid, band ? low : NULL, band ? high : NULL, mark, look->line);
-  if (shorter) analysis_plot_curve(plot, panel, n, grid, dashed, NULL, NULL, mark, rest);
+  const AnalysisLine dashes = look->line == ANALYSIS_SOLID ? ANALYSIS_DASHED : look->line;
+  analysis_plot_curve(plot, panel, n, grid, solid, has_band ? low : NULL, has_band ? high : NULL, mark, look->line);
+  if (is_shorter) analysis_plot_curve(plot, panel, n, grid, dashed, NULL, NULL, mark, dashes);
   free(solid);
 }
 
@@ -93,6 +102,7 @@ static void append_reading(const AnalysisCurveSet *set, CoreText *text) {
                                       "95 % interval (stratified bootstrap)"};
   size_t fewest = SIZE_MAX, most = 0, hidden_runs;
   bool shorter = false, logarithmic = false;
+
   for (size_t i = 0; i < set->line_count; i++) {
     const AnalysisLineData *line = &set->lines[i];
     size_t last = last_run_count(line);
@@ -101,25 +111,30 @@ static void append_reading(const AnalysisCurveSet *set, CoreText *text) {
     if (line->run_count > most) most = line->run_count;
     logarithmic |= analysis_curve_set_is_log(set, line->column);
   }
+
   const char *average =
     set->aggregate == ANALYSIS_AGGREGATE_IQM ? words[2] : words[set->aggregate == ANALYSIS_AGGREGATE_MEDIAN];
   const char *geometric = !logarithmic ? "" : set->column_count > 1 ? " (geometric on log axes)" : " (geometric)";
   core_text_appendf(text, "Line: %s%s of n = ", average, geometric);
   if (fewest != most) core_text_appendf(text, "%zu to ", fewest);
   core_text_appendf(text, "%zu run%s. ", most, most == 1 ? "" : "s");
+
   if (most >= ANALYSIS_CURVE_BAND) core_text_appendf(text, "Band: %s. ", bands[set->spread]);
   if (fewest < ANALYSIS_CURVE_BAND && most > 1)
     core_text_append(text, "Faint: single runs, where fewer than three make no interval. ");
+
   shorter = shorter && (set->switched == SIZE_MAX || set->groups.family_count > 1);
   if (shorter && count_hidden(set, &hidden_runs))
     core_text_append(text, "Dashed: where runs have ended, or have no value above 0. ");
   else if (shorter) core_text_append(text, "Dashed: after the shorter runs have ended. ");
+
   analysis_thin_describe(&set->groups, set->facet, text);
   if (set->choice_count > 1)
     core_text_appendf(text,
                       "Each line is the best of up to %zu by its runs' last values, chosen on the same runs: biased "
                       "upward. ",
                       set->choice_count);
+
   for (size_t i = 0; i < set->reference_count; i++) {
     static const char *const meaning[] = {"mean of the runs' first values", "highest value of any run", "as given"};
     core_text_appendf(text, "Level \"%s\": %s. ", set->reference[i].label, meaning[set->reference[i].kind]);
@@ -149,17 +164,21 @@ static void add_panels(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   char title[160];
   const bool several = set->panel_count > 1; /* a single task needs no name */
   const bool rows = set->column_count > 1 && several && set->panel_count <= ROW_MOST;
+
   if (rows) analysis_plot_columns(plot, set->panel_count);
   for (size_t i = 0; i < set->column_count * set->panel_count; i++) {
     const size_t p = i % set->panel_count, c = i / set->panel_count;
     const char *name = "";
     if ((several || !set->panels.key_count) && (c == 0 || !rows)) name = set->panel_name[p];
+
     size_t panel = analysis_plot_panel(plot, name, "");
     const bool log = analysis_curve_set_is_log(set, c);
     const AnalysisColumn *shown = analysis_curve_set_shown(set, p, c);
     const bool comparable = isfinite(analysis_column_range(shown, log).high), is_other = shown != set->columns[c];
+
     if (set->own_axes) analysis_plot_panel_axis_x(plot, panel);
     if (set->column_count == 1 && (!set->own_axes || comparable) && !is_other) continue;
+
     analysis_curve_set_title(set, shown, title, sizeof title);
     analysis_plot_panel_axis(plot, panel, rows && p > 0 && !is_other ? "" : title, log);
   }
@@ -226,6 +245,7 @@ static void make_csv(const AnalysisCurveSet *set, CoreText *csv) {
   core_text_appendf(csv, "%sconfiguration", panels ? "panel," : "");
   analysis_csv_keys(csv, &set->groups);
   core_text_appendf(csv, ",%s,n,mean,low,high\n", analysis_abscissa_names[set->abscissa]);
+
   for (size_t l = 0; l < set->line_count; l++) {
     const AnalysisLineData *line = &set->lines[l];
     for (size_t i = 0; i < line->n; i++) {
@@ -234,8 +254,10 @@ static void make_csv(const AnalysisCurveSet *set, CoreText *csv) {
         analysis_csv_field(csv, panel_name(set, line, name));
         core_text_append(csv, ",");
       }
+
       analysis_csv_field(csv, line->label);
       analysis_thin_csv(&set->groups, line->group, csv);
+
       analysis_csv_value(csv, line->grid[i]);
       core_text_appendf(csv, ",%zu", line->runs[i]);
       analysis_csv_value(csv, line->mean[i]);
@@ -277,32 +299,39 @@ static void print_table(const AnalysisCurveSet *set) {
   bool panels = set->column_count > 1 || set->faceted || set->is_mixed ||
                 (set->panels.key_count && set->panel_count > 1);
   const bool is_one = set->column_count == 1 && !set->is_mixed;
+
   snprintf(column, sizeof column, "%s [%s]", is_one ? analysis_column_short(set->columns[0]) : "value",
            kinds[set->spread]);
   const char *headers[] = {set->column_count > 1 ? "column" : "panel", "configuration", "runs",
                            analysis_abscissa_names[set->abscissa], column};
+
   CoreTable *table = core_table_create(headers + !panels, sizeof headers / sizeof *headers - !panels);
   for (size_t l = 0; l < set->line_count; l++) {
     const AnalysisLineData *line = &set->lines[l];
-    size_t at = last_common(set, line);
+    size_t last = last_common(set, line);
     if (panels) core_table_cell(table, "%s", panel_name(set, line, name));
     core_table_cell(table, "%s", line->label);
     core_table_cell(table, "%zu", line->run_count);
-    core_table_cell(table, "%s", at == SIZE_MAX ? "-" : core_text_count(line->grid[at], number));
-    if (at == SIZE_MAX) snprintf(text, sizeof text, "-");
-    else
-      analysis_format_interval((AnalysisInterval){line->mean[at], line->low[at], line->high[at], line->runs[at]}, text,
-                               sizeof text);
+    core_table_cell(table, "%s", last == SIZE_MAX ? "-" : core_text_count(line->grid[last], number));
+
+    AnalysisInterval value = {NAN, NAN, NAN, 0};
+    if (last != SIZE_MAX)
+      value = (AnalysisInterval){line->mean[last], line->low[last], line->high[last], line->runs[last]};
+    if (last == SIZE_MAX) snprintf(text, sizeof text, "-");
+    else analysis_format_interval(value, text, sizeof text);
     core_table_cell(table, "%s", text);
   }
+
   core_table_print(table, stdout);
   core_table_destroy(&table);
+
   CoreText runs = {0};
   analysis_describe_runs(&set->context, &runs);
   core_text_append(&runs, ".");
   if (set->without) core_text_appendf(&runs, " Without a value of %s: %zu.", set->columns[0]->name, set->without);
   append_passed_over(set, &runs);
   core_text_append(&runs, analysis_scale_description(set->scale));
+
   printf("\n");
   core_terminal_print_wrapped(stdout, core_text_string(&runs), 0, 0);
   core_text_free(&runs);
@@ -316,23 +345,27 @@ static void print_json(const AnalysisCurveSet *set) {
   analysis_curve_set_interval(set, &interval);
   size_t hidden_runs;
   const size_t hidden = count_hidden(set, &hidden_runs);
+
   json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "figure", set->request.argv[0], "x",
                            analysis_abscissa_names[set->abscissa], "y", set->columns[0]->name, "filter",
                            set->context.selection.filter, "interval", core_text_string(&interval),
                            "without_value", (json_int_t)set->without, "infinite_values", (json_int_t)set->infinite,
                            "values_without_logarithm", (json_int_t)hidden);
+
   json_t *list = json_array();
   for (size_t l = 0; l < set->line_count; l++) {
     const AnalysisLineData *line = &set->lines[l];
-    size_t at = last_common(set, line);
-    bool some = at != SIZE_MAX;
+    const size_t last = last_common(set, line);
+    const bool has_value = last != SIZE_MAX;
     json_array_append_new(
       list, json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "panel", panel_name(set, line, name), "y",
                       analysis_curve_set_shown(set, line->panel, line->column)->name, "configuration", line->label,
-                      "runs", (json_int_t)line->run_count, "x", json_number(some ? line->grid[at] : NAN), "mean",
-                      json_number(some ? line->mean[at] : NAN), "low", json_number(some ? line->low[at] : NAN), "high",
-                      json_number(some ? line->high[at] : NAN)));
+                      "runs", (json_int_t)line->run_count, "x", json_number(has_value ? line->grid[last] : NAN),
+                      "mean", json_number(has_value ? line->mean[last] : NAN), "low",
+                      json_number(has_value ? line->low[last] : NAN), "high",
+                      json_number(has_value ? line->high[last] : NAN)));
   }
+
   json_object_set_new(root, "configurations", list);
   core_json_print(root);
   core_text_free(&interval);
@@ -376,6 +409,7 @@ static int answer(void *figure, const char **operands, size_t count) {
 int analysis_figure_curves(int argc, char **argv) {
   AnalysisCurveSet set = {
     .y_names = "solve_rate", .x_name = "transitions", .request = {.argc = argc, .argv = argv, .json_done = true}};
+
   const CoreOption table[] = {
     {"y", 'y', CORE_OPTION_TEXT, &set.y_names, "COLUMN[,COLUMN]",
      "what to draw, a panel each of several (default: solve_rate, of the evaluations; their "
@@ -403,6 +437,7 @@ int analysis_figure_curves(int argc, char **argv) {
     ANALYSIS_COMMON_OPTION(set.request),
     ANALYSIS_REQUEST_OPTIONS(set.request),
     {0}};
+
   CoreText about = {0};
   describe(&about);
   const CoreManual manual = {
@@ -410,6 +445,7 @@ int analysis_figure_curves(int argc, char **argv) {
              "[--group KEYS] [--panel KEYS] [OPTIONS]",
     .about = core_text_string(&about),
     ANALYSIS_ONE_DATABASE};
+
   int code = core_options_run(&manual, table, argc, argv, answer, &set);
   core_text_free(&about);
   analysis_curve_set_free(&set);

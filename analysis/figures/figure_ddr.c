@@ -33,6 +33,7 @@ static void append_correlation(const AnalysisDdr *ddr, CoreText *text) {
   const AnalysisDdrPanel *panel = &ddr->panels[ddr->panel_count - 1];
   char budget[32];
   core_text_count(panel->budget, budget);
+
   if (panel->clusters < ANALYSIS_DDR_CONFIGURATIONS) {
     core_text_appendf(text, "Fewer than %d configurations have reached %s transitions: too few for a correlation.",
                       ANALYSIS_DDR_CONFIGURATIONS, budget);
@@ -119,12 +120,15 @@ static AnalysisPlot *make_plot(const Scatter *scatter) {
   const AnalysisDdr *ddr = &scatter->data;
   char title[96], note[128], count[32], y_title[192];
   snprintf(y_title, sizeof y_title, "%s %s", ddr->use_final ? "final" : "max", analysis_ddr_score_name(ddr));
+
   AnalysisPlot *plot = analysis_plot_create(context->style, "DDR (transitions per nat)", true, y_title, false);
   AnalysisMark *marks = scatter->color_by ? asked_looks(scatter, plot) : analysis_ddr_marks(context, plot);
+
   for (size_t p = 0; p < ddr->panel_count; p++) {
     const AnalysisDdrPanel *panel = &ddr->panels[p];
     snprintf(title, sizeof title, "%s transitions", core_text_count(panel->budget, count));
     format_rho(panel, note, sizeof note);
+
     size_t number = analysis_plot_panel(plot, title, note);
     if (!isnan(ddr->untrained)) analysis_plot_level(plot, number, ddr->untrained, "before training");
     for (size_t r = 0; r < context->selection.count; r++) {
@@ -133,12 +137,14 @@ static AnalysisPlot *make_plot(const Scatter *scatter) {
         analysis_plot_point(plot, number, dot->ddr, analysis_ddr_measured(ddr, dot), marks[r], !dot->reached);
     }
   }
+
   CoreText text = {0};
   append_reading(ddr, &text);
   analysis_plot_caption(plot, core_text_string(&text));
   core_text_clear(&text);
   append_counts(ddr, &text);
   analysis_plot_caption(plot, core_text_string(&text));
+
   analysis_plot_caption(plot, "A dot is a seed. [ ]: 95 % percentile bootstrap over configurations, 2000 replicates.");
   core_text_free(&text);
   free(marks);
@@ -147,23 +153,29 @@ static AnalysisPlot *make_plot(const Scatter *scatter) {
 
 static void make_csv(const AnalysisDdr *ddr, CoreText *csv) {
   const AnalysisGrouping *configurations = &ddr->context->configurations;
+
   core_text_append(csv, "budget,run_id,configuration");
   analysis_csv_keys(csv, configurations);
   const char *score = ddr->is_return ? "return" : "solve_rate";
   core_text_appendf(csv, ",seed,status,reached_budget,in_correlation,transitions,ddr,best_%s,best_at,final_%s\n", score,
                     score);
+
+  /* Rows by configuration, then by seed. */
+  const size_t runs = ddr->context->selection.count;
   for (size_t p = 0; p < ddr->panel_count; p++) {
-    for (size_t i = 0; i < configurations->count * ddr->context->selection.count;
-         i++) { /* by configuration, then seed */
-      size_t r = i % ddr->context->selection.count;
-      if (configurations->group_of[r] != i / ddr->context->selection.count) continue;
+    for (size_t i = 0; i < configurations->count * runs; i++) {
+      const size_t r = i % runs;
+      if (configurations->group_of[r] != i / runs) continue;
+
       const AnalysisRun *run = &ddr->context->selection.runs[r];
       const AnalysisDdrDot *dot = &ddr->panels[p].dots[r];
+
       core_text_appendf(csv, "%.0f,", ddr->panels[p].budget);
       analysis_csv_field(csv, run->id);
       core_text_append(csv, ",");
       analysis_csv_field(csv, configurations->groups[configurations->group_of[r]].label);
       analysis_csv_key_values(csv, configurations, &run->config);
+
       core_text_appendf(csv, ",%lld,%s,%d,%d", (long long)run->config.seed, store_status_name(run->status),
                         dot->reached, dot->counted);
       analysis_csv_value(csv, dot->transitions);
@@ -180,18 +192,23 @@ static int draw(const Scatter *scatter) {
   const AnalysisDdr *ddr = &scatter->data;
   CoreText source = {0}, csv = {0};
   char rho[128];
+
   AnalysisPlot *plot = make_plot(scatter);
   make_csv(ddr, &csv);
+
   CoreText query = {0};
   core_text_appendf(&query, "%s; %s", analysis_ddr_sql,
                     ddr->is_return ? analysis_ddr_return_sql : analysis_ddr_evaluation_sql);
   analysis_describe_source(ddr->context, core_text_string(&query), interval_kind, &source);
+
   for (size_t p = 0; p < ddr->panel_count; p++) {
     format_rho(&ddr->panels[p], rho, sizeof rho);
     core_text_appendf(&source, "budget %.0f: %s\n", ddr->panels[p].budget, rho);
   }
+
   int code = analysis_render(plot, ddr->context->directory, ddr->context->name, core_text_string(&source),
                              core_text_string(&csv));
+
   analysis_plot_destroy(&plot);
   core_text_free(&source);
   core_text_free(&csv);
@@ -203,26 +220,32 @@ static int draw(const Scatter *scatter) {
 
 static void print_table(const AnalysisDdr *ddr) {
   char best[192], final[192];
+
   snprintf(best, sizeof best, "best %s [95 %%]", analysis_ddr_score_name(ddr));
   snprintf(final, sizeof final, "final %s [95 %%]", analysis_ddr_score_name(ddr));
   const char *const headers[] = {"configuration", "seeds", "DDR", best, final, "unfinished"};
   const AnalysisGrouping *configurations = &ddr->context->configurations;
+
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   AnalysisDdrRow *rows = analysis_ddr_rows(ddr);
   char text[64], number[32];
+
   for (size_t i = 0; i < configurations->count; i++) {
     const AnalysisDdrRow *row = &rows[i];
     core_table_cell(table, "%s", configurations->groups[row->configuration].label);
     core_table_cell(table, "%zu", row->seeds);
     core_table_cell(table, "%s", isnan(row->ddr) ? "-" : core_text_count(row->ddr, number));
+
     analysis_format_interval(row->best, text, sizeof text);
     core_table_cell(table, "%s", text);
     analysis_format_interval(row->final, text, sizeof text);
     core_table_cell(table, "%s", text);
+
     size_t behind = row->hollow + configurations->groups[row->configuration].run_count - row->drawn;
     snprintf(text, sizeof text, "%zu", behind);
     core_table_cell(table, "%s", behind ? text : "");
   }
+
   core_table_print(table, stdout);
   core_table_destroy(&table);
   free(rows);
@@ -233,18 +256,22 @@ static void print_report(const AnalysisDdr *ddr) {
   char line[128], count[32];
   print_table(ddr);
   printf("\n");
+
   for (size_t p = 0; p < ddr->panel_count; p++) {
     format_rho(&ddr->panels[p], line, sizeof line);
     printf("%6s transitions:", core_text_count(ddr->panels[p].budget, count));
     core_terminal_print_wrapped(stdout, line, 20, 19);
   }
+
   if (!isnan(ddr->untrained)) {
     analysis_format_number(ddr->untrained, line, sizeof line);
     printf("%6s transitions: %s %s (before training)\n", "0", analysis_ddr_score_name(ddr), line);
   }
+
   printf("\n");
   append_reading(ddr, &text);
   core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
+
   core_text_clear(&text);
   append_counts(ddr, &text);
   core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
@@ -265,6 +292,7 @@ static void print_json(const AnalysisDdr *ddr) {
                            ddr->context->selection.filter, "level_set", ddr->context->level_set, "runs",
                            (json_int_t)ddr->context->selection.count, "reading", core_text_string(&reading), "interval",
                            interval_kind);
+
   json_t *budgets = json_array(), *list = json_array();
   for (size_t p = 0; p < ddr->panel_count; p++) {
     const AnalysisDdrPanel *panel = &ddr->panels[p];
@@ -274,6 +302,7 @@ static void print_json(const AnalysisDdr *ddr) {
                                     json_number(panel->rho.high), "runs", (json_int_t)panel->counted, "configurations",
                                     (json_int_t)panel->clusters, "hollow", (json_int_t)panel->hollow));
   }
+
   AnalysisDdrRow *rows = analysis_ddr_rows(ddr);
   for (size_t i = 0; i < ddr->context->configurations.count; i++) {
     json_array_append_new(list,
@@ -284,10 +313,12 @@ static void print_json(const AnalysisDdr *ddr) {
                                     ddr->is_return ? "final_return" : "final_solve_rate",
                                     json_interval(rows[i].final)));
   }
+
   json_object_set_new(root, "before_training", json_number(ddr->untrained));
   json_object_set_new(root, "budgets", budgets);
   json_object_set_new(root, "configurations", list);
   core_json_print(root);
+
   core_text_free(&reading);
   free(rows);
 }
@@ -317,14 +348,17 @@ static int answer(void *figure, const char **operands, size_t count) {
   if (scatter->measure && !ddr->use_final && strcmp(scatter->measure, "best") != 0) {
     return core_error(CORE_USAGE, "--measure %s: expected best or final", scatter->measure);
   }
+
   TRY(analysis_context_open(&scatter->context, &scatter->request, analysis_database_path(operands, count)));
   TRY(analysis_context_need_evaluations(&scatter->context));
   if (scatter->color_by)
     TRY(analysis_group_runs(&scatter->context.selection, scatter->color_by, &scatter->colors));
+
   TRY(analysis_ddr_read(ddr, scatter->budgets));
   if (scatter->request.json) print_json(ddr);
   else print_report(ddr);
   fflush(stdout);
+
   TRY(draw(scatter));
   if (!scatter->request.json) analysis_print_files(&scatter->context, scatter->context.name);
   return CORE_OK;
@@ -332,6 +366,7 @@ static int answer(void *figure, const char **operands, size_t count) {
 
 int analysis_figure_ddr(int argc, char **argv) {
   Scatter scatter = {.request = {.argc = argc, .argv = argv}};
+
   const CoreOption table[] = {
     {"budget", 'b', CORE_OPTION_TEXT, &scatter.budgets, "N[,N...]",
      "transitions, one panel each (default: the whole budget, and a thirtieth, a tenth and a third of it where "
@@ -342,6 +377,7 @@ int analysis_figure_ddr(int argc, char **argv) {
      "one color for each value of these settings (default: the setting that a run varies)"},
     ANALYSIS_REQUEST_OPTIONS(scatter.request),
     {0}};
+
   int code = core_options_run(&manual, table, argc, argv, answer, &scatter);
   analysis_ddr_free(&scatter.data);
   analysis_grouping_free(&scatter.colors);

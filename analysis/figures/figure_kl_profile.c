@@ -61,6 +61,7 @@ static int read_profile(const char *path, Profile *profile) {
   char *text;
   size_t size;
   TRY(core_files_read(path, 0, &text, &size));
+
   char *rest = text, *line = strsep(&rest, "\n");
   int points = -1;
   const bool is_old = line && strncmp(line, old_header, strlen(old_header)) == 0;
@@ -68,19 +69,24 @@ static int read_profile(const char *path, Profile *profile) {
     free(text);
     return core_error(CORE_FAIL, "%s: not a KL profile (its first line has other column names)", path);
   }
+
   while ((line = strsep(&rest, "\n"))) {
     char *fields = line;
     double value[6];
     int found = 0;
+
     for (char *field; found < 6 && (field = strsep(&fields, "\t")); found++)
       if (!core_text_to_real(field, &value[found])) value[found] = NAN; /* the last policy has no successor */
+
     for (int kind = 0; kind < KINDS; kind++) {
       const int field = kind_field[kind];
       if (field < found && !isnan(value[1]) && value[field] > 0) /* excludes the last policy's KL to itself, 0 */
         analysis_curve_add(&profile->kl[kind], value[1], fmax(value[field], KL_FLOOR));
     }
+
     if (is_old && found >= 4 && value[0] > ++points) profile->kl[0].n = 0;
   }
+
   free(text);
   return CORE_OK;
 }
@@ -91,17 +97,21 @@ static int find_profiles(const char *directory, bool deeper, double last, int64_
   size_t count = 0;
   int code = CORE_OK;
   if (!core_files_exists(directory)) return CORE_OK;
+
   TRY(core_files_list(directory, &names, &count));
   for (size_t i = 0; i < count; i++) {
-    const int64_t at = profile_iteration(names[i]);
-    for (int phase = 0; phase < PHASES && at; phase++) {
+    const int64_t iteration = profile_iteration(names[i]);
+    for (int phase = 0; phase < PHASES && iteration; phase++) {
       const double aim = phases[phase] * last;
-      if (!nearest[phase] || fabs((double)at - aim) < fabs((double)nearest[phase] - aim)) nearest[phase] = at;
+      if (!nearest[phase] || fabs((double)iteration - aim) < fabs((double)nearest[phase] - aim))
+        nearest[phase] = iteration;
     }
-    if (!deeper || at || code != CORE_OK || (code = core_files_path(inner, "%s/%s", directory, names[i])) != CORE_OK)
-      continue;
-    code = find_profiles(inner, false, last, nearest);
+
+    if (!deeper || iteration || code != CORE_OK) continue;
+    code = core_files_path(inner, "%s/%s", directory, names[i]);
+    if (code == CORE_OK) code = find_profiles(inner, false, last, nearest);
   }
+
   for (size_t i = 0; i < count; i++) free(names[i]);
   free(names);
   return code;
@@ -146,10 +156,14 @@ static int keep_best(Profiles *p) {
   const size_t count = p->context.selection.count;
   bool *is_worse = core_memory_zero_allocate(count + 1, sizeof *is_worse);
   const int code = analysis_measures_read(p->context.database, &p->context.selection, NULL, 0, &measured);
-  for (size_t r = 0; r < count && code == CORE_OK; r++) is_worse[r] = has_better(p, measured, r);
-  for (size_t i = 0; i < count * PHASES && code == CORE_OK; i++)
-    for (int kind = 0; kind < KINDS && is_worse[i / PHASES]; kind++) p->read[i].kl[kind].n = 0;
-  if (code == CORE_OK) free(measured);
+  if (code == CORE_OK) {
+    for (size_t r = 0; r < count; r++) is_worse[r] = has_better(p, measured, r);
+    for (size_t i = 0; i < count * PHASES; i++) {
+      if (!is_worse[i / PHASES]) continue;
+      for (int kind = 0; kind < KINDS; kind++) p->read[i].kl[kind].n = 0;
+    }
+    free(measured);
+  }
   free(is_worse);
   return code;
 }
@@ -159,14 +173,17 @@ static int read_all(Profiles *p) {
   if (!analysis_database_in_workspace(p->context.path, p->root))
     return core_error(CORE_FAIL, "%s: KL profiles are in the run directories, but there is no runs/ next to it",
                       p->context.path);
+
   p->read = core_memory_zero_allocate(selection->count * PHASES + 1, sizeof *p->read);
   for (size_t r = 0; r < selection->count; r++) {
     TRY(read_run(p, &selection->runs[r], &p->read[r * PHASES]));
     p->without += p->read[r * PHASES].iteration == 0;
   }
+
   p->kinds = KINDS - 1;
   for (size_t i = 0; i < selection->count * PHASES; i++)
     if (p->read[i].kl[KINDS - 1].n > 0) p->kinds = KINDS;
+
   if (p->without < selection->count) return CORE_OK;
   return core_error(CORE_FAIL,
                     "%s: no run has written a profile yet; metrics.profile_every in their experiment file asks for "
@@ -259,18 +276,23 @@ static int draw(const Profiles *p) {
   const size_t panels = panel_count(p);
   CoreText csv = {0};
   AnalysisPlot *plot = analysis_plot_create(p->context.style, "% of the iteration's data processed", false, "", false);
+
   core_text_append(&csv, p->panels.key_count ? "panel,configuration" : "configuration");
   analysis_csv_keys(&csv, &p->groups);
   core_text_append(&csv, ",kl,phase_percent,percent,n,mean,low,high\n");
+
   const bool rows = panels > 1 && panels <= ROW_MOST; /* one row per kind, one column per panel */
   if (rows) analysis_plot_columns(plot, panels);
+
   for (size_t i = 0; i < (size_t)p->kinds * panels; i++) {
     const size_t panel = i % panels;
     const int kind = (int)(i / panels);
+
     const size_t number = analysis_plot_panel(plot, kind == 0 || !rows ? panel_name(p, panel) : "", "");
     analysis_plot_panel_axis(plot, number, rows && panel > 0 ? "" : titles[kind], true);
     add_lines(p, plot, number, panel, kind, &csv);
   }
+
   add_legend(p, plot);
   add_caption(p, plot);
   return analysis_figure_write(&p->context, plot, query, interval_kind, &csv);
@@ -280,15 +302,19 @@ static int draw(const Profiles *p) {
 static void print_table(const Profiles *p) {
   static const char *const headers[] = {"panel", "configuration",    "phase", "runs", "consecutive: first", "last",
                                         "reference: first", "last", "limit: first", "last"};
+
   const bool panels = panel_count(p) > 1;
   const size_t columns = sizeof headers / sizeof *headers - (size_t)(2 * (KINDS - p->kinds));
   CoreTable *table = core_table_create(headers + !panels, columns - !panels);
+
   for (size_t i = 0; i < panel_count(p) * p->groups.count * PHASES; i++) {
     const int phase = (int)(i % PHASES);
     const size_t g = i / PHASES % p->groups.count, panel = i / PHASES / p->groups.count;
+
     if (panels) core_table_cell(table, "%s", panel_name(p, panel));
     core_table_cell(table, "%s", p->groups.groups[g].label);
     core_table_cell(table, "%g %%", 100 * phases[phase]);
+
     for (int kind = 0; kind < p->kinds; kind++) {
       AnalysisMeanLine line = make_line(p, panel, g, phase, kind);
       if (kind == 0) core_table_cell(table, "%zu", line.count);
@@ -296,8 +322,10 @@ static void print_table(const Profiles *p) {
       analysis_mean_line_free(&line);
     }
   }
+
   core_table_print(table, stdout);
   core_table_destroy(&table);
+
   CoreText runs = {0};
   analysis_describe_runs(&p->context, &runs);
   printf("\n");
@@ -334,6 +362,7 @@ static const CoreManual manual = {
 
 int analysis_figure_kl_profile(int argc, char **argv) {
   Profiles p = {.request = {.argc = argc, .argv = argv}};
+
   const CoreOption table[] = {
     {"group", 'g', CORE_OPTION_TEXT, &p.group_keys, "KEY[,KEY]",
      "one configuration for each value of these settings (default: all that vary)"},
@@ -343,10 +372,12 @@ int analysis_figure_kl_profile(int argc, char **argv) {
      "draw the run with the highest final score of each configuration and panel, as the paper does (default: means)"},
     ANALYSIS_REQUEST_OPTIONS(p.request),
     {0}};
+
   int code = core_options_run(&manual, table, argc, argv, answer, &p);
   for (size_t i = 0; p.read && i < p.context.selection.count * PHASES; i++) {
     for (int kind = 0; kind < KINDS; kind++) analysis_curve_free(&p.read[i].kl[kind]);
   }
+
   free(p.read);
   analysis_grouping_free(&p.groups);
   analysis_grouping_free(&p.panels);

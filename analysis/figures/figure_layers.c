@@ -58,12 +58,15 @@ static int find_metric(Layers *l) {
 static int read_run(Layers *l, StoreQuery *query, size_t run) {
   bool row = false;
   int code;
+
   store_query_reset(query);
   store_query_bind_text(query, 1, l->context.selection.runs[run].id);
+
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     const char *name = store_query_text(query, 0);
     const int64_t layer = store_query_int(query, 1);
     const double y = store_query_real(query, 3);
+
     for (int network = 0; network < NETWORKS; network++) {
       if (!name || strcmp(name, networks[network]) != 0 || layer < 1 || layer > LAYERS_MAX || !isfinite(y)) continue;
       if (!l->runs[run]) l->runs[run] = core_memory_zero_allocate(1, sizeof **l->runs);
@@ -71,6 +74,7 @@ static int read_run(Layers *l, StoreQuery *query, size_t run) {
       if (layer > l->count[network]) l->count[network] = (int)layer;
     }
   }
+
   l->without += !l->runs[run];
   return code;
 }
@@ -81,7 +85,10 @@ static int read_all(Layers *l) {
   l->runs = core_memory_zero_allocate(count + 1, sizeof *l->runs);
   TRY(store_query_open(l->context.database, l->metric->sql, &query));
   int code = CORE_OK;
-  for (size_t r = 0; r < count && code == CORE_OK; r++) code = read_run(l, query, r);
+  for (size_t r = 0; r < count; r++) {
+    code = read_run(l, query, r);
+    if (code != CORE_OK) break;
+  }
   store_query_close(&query);
   if (code != CORE_OK || l->without < count) return code;
   return core_error(CORE_FAIL, "%s: no run has logged its layers; metrics.layers = true in their experiment file asks "
@@ -160,26 +167,32 @@ static void add_caption(const Layers *l, AnalysisPlot *plot) {
 static int draw(const Layers *l) {
   CoreText csv = {0};
   char title[64];
+
   snprintf(title, sizeof title, "%s", l->metric->name);
   for (char *c = title; *c; c++) *c = *c == '_' ? ' ' : *c;
   AnalysisPlot *plot = analysis_plot_create(l->context.style, "environment transitions", false, title, false);
+
   core_text_append(&csv, "configuration");
   analysis_csv_keys(&csv, &l->groups);
   core_text_append(&csv, ",network,layer,metric,transitions,n,mean,low,high\n");
+
   for (int network = 0; network < NETWORKS; network++) {
     if (l->count[network] == 0) continue; /* a learner of Q values has no critic */
     size_t panel = analysis_plot_panel(plot, networks[network], "");
+
     for (size_t g = 0; g < l->groups.count; g++) {
       for (int layer = 0; layer < l->count[network]; layer++) {
         AnalysisMeanLine line = make_line(l, g, network, layer);
         const bool band = l->groups.count == 1 && line.count >= 3;
         analysis_plot_curve(plot, panel, line.n, line.grid, line.mean, band ? line.low : NULL, band ? line.high : NULL,
                             mark_of(l, layer), g == 0 ? ANALYSIS_SOLID : ANALYSIS_DASHED);
+
         append_rows(l, g, network, layer, &line, &csv);
         analysis_mean_line_free(&line);
       }
     }
   }
+
   add_legend(l, plot);
   add_caption(l, plot);
   return analysis_figure_write(&l->context, plot, l->metric->sql, analysis_interval_description, &csv);
@@ -189,8 +202,9 @@ static int draw(const Layers *l) {
 static void print_table(const Layers *l) {
   static const char *const headers[] = {"configuration", "network", "layer", "runs", "first", "last"};
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
-  for (size_t g = 0; g < l->groups.count; g++)
-    for (int network = 0; network < NETWORKS; network++)
+
+  for (size_t g = 0; g < l->groups.count; g++) {
+    for (int network = 0; network < NETWORKS; network++) {
       for (int layer = 0; layer < l->count[network]; layer++) {
         AnalysisMeanLine line = make_line(l, g, network, layer);
         core_table_cell(table, "%s", l->groups.groups[g].label);
@@ -200,12 +214,17 @@ static void print_table(const Layers *l) {
         analysis_mean_line_cells(&line, 4, table);
         analysis_mean_line_free(&line);
       }
+    }
+  }
+
   CoreText text = {0};
   core_text_appendf(&text, "%s: %s", l->metric->name, l->metric->comment);
   core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
   printf("\n");
+
   core_table_print(table, stdout);
   core_table_destroy(&table);
+
   core_text_clear(&text);
   analysis_describe_runs(&l->context, &text);
   printf("\n");

@@ -153,22 +153,28 @@ static void print_best(const Search *s) {
   const char *headers[CORE_SEARCH_AXES_MAX + 4] = {"#", "trial", "runs"};
   char title[96], text[64];
   CoreText value = {0};
+
   snprintf(title, sizeof title, "%s [95 %%]", analysis_scored_title(&s->scored, &s->context));
   headers[3] = title;
   for (size_t a = 0; a < space->count; a++) headers[4 + a] = space->axes[a].row->name;
   CoreTable *table = core_table_create(headers, 4 + space->count);
+
   for (size_t i = 0; i < s->valued && i < (size_t)s->best; i++) {
     const size_t t = s->order[i];
+
     analysis_format_interval(s->judged[t].score, text, sizeof text);
     core_table_cell(table, "%zu", i + 1);
     core_table_cell(table, "%zu", t);
     core_table_cell(table, "%zu", s->trials.trials[t].count);
+
     const size_t censored = s->judged[t].censored, open = s->judged[t].unfinished - censored;
     if (open) core_table_cell(table, "%s (%zu not ended)", text, open);
     else if (censored) core_table_cell(table, "%s (%zu stopped by rule)", text, censored);
     else core_table_cell(table, "%s", text);
+
     for (size_t a = 0; a < space->count; a++) core_table_cell(table, "%s", value_of(s, t, a, &value));
   }
+
   core_table_print(table, stdout);
   core_table_destroy(&table);
   core_text_free(&value);
@@ -188,6 +194,7 @@ static void print_importance(const Search *s) {
   const CoreSearch *space = &s->trials.space;
   size_t axes[CORE_SEARCH_AXES_MAX];
   char share[64];
+
   if (s->shares && isnan(s->main[0])) {
     printf("\nNo setting matters more than the differences between seeds.\n");
     return;
@@ -202,22 +209,27 @@ static void print_importance(const Search *s) {
            ANALYSIS_IMPORTANCE_POINTS_MIN, s->valued);
     return;
   }
+
   sort_axes(s, axes);
   CoreTable *table = core_table_create(headers, 3);
+
   for (size_t i = 0; i < space->count; i++) {
     const size_t a = axes[i];
-    size_t with = 0;
+    size_t with = 0; /* the setting of the largest interaction */
     for (size_t b = 0; b < space->count; b++)
       if (s->pair[a * space->count + b] > s->pair[a * space->count + with] || with == a) with = b;
     const double together = s->pair[a * space->count + with];
+
     core_table_cell(table, "%s", space->axes[a].row->name);
     core_table_cell(table, "%s", format_share(s, a, a, share));
     if (with == a || together < 0.005) core_table_cell(table, "-");
     else core_table_cell(table, "%s: %s", space->axes[with].row->name, format_share(s, a, with, share));
   }
+
   printf("\n");
   core_table_print(table, stdout);
   core_table_destroy(&table);
+
   if (s->shares && isnan(s->noise))
     printf("Some cells have one run: noise counts as an effect, mostly as interactions.\n");
   else if (s->shares)
@@ -230,11 +242,13 @@ static void print_importance(const Search *s) {
 static void describe(const Search *s, CoreText *text) {
   const CoreSearch *space = &s->trials.space;
   size_t bad = 0, unfinished = 0, censored = 0;
+
   for (size_t t = 0; t < s->trials.count; t++) {
     bad += s->judged[t].bad > 0;
     unfinished += s->judged[t].unfinished > s->judged[t].censored;
     censored += s->judged[t].censored > 0;
   }
+
   if (s->trials.is_grid)
     core_text_appendf(text, "%zu configurations of %s for max %s.", s->trials.count,
                       s->trials.is_complete ? "a complete grid" : "an incomplete grid",
@@ -243,13 +257,16 @@ static void describe(const Search *s, CoreText *text) {
     core_text_appendf(text, "%zu of %lld trials (%s) for %s %s.", s->trials.count, (long long)space->trials,
                       core_search_method_name(space->method), space->minimize ? "min" : "max",
                       analysis_measure_name(s->scored.measure));
+
   if (bad && s->trials.is_grid)
     core_text_appendf(text, " %zu with runs that failed or diverged, with the score of an untrained policy.", bad);
   else if (bad) core_text_appendf(text, " %zu with runs that failed or diverged: not ranked.", bad);
+
   if (unfinished) core_text_appendf(text, " %zu with runs that have not ended.", unfinished);
   if (censored) core_text_appendf(text, " %zu with runs stopped by rule, with current values.", censored);
   if (s->trials.elsewhere)
     core_text_appendf(text, " %zu runs of the sweep are not of this space.", s->trials.elsewhere);
+
   core_text_append(text, " The best of many is chosen by its noise too: run it again with other seeds before you "
                          "report it.");
 }
@@ -278,13 +295,16 @@ static json_t *trial_json(const Search *s, size_t t) {
   json_t *settings = json_object(), *runs = json_array();
   CoreText text = {0};
   const AnalysisConfig *config = &s->context.selection.runs[trial->runs[0]].config;
+
   for (size_t a = 0; a < space->count; a++) {
     const CoreConfigRow *row = space->axes[a].row;
     json_object_set_new(settings, row->name,
                         isnan(trial->coordinate[a]) ? json_null() : analysis_config_setting_json(config, row));
   }
+
   for (size_t i = 0; i < trial->count; i++)
     json_array_append_new(runs, core_json_text(s->context.selection.runs[trial->runs[i]].id));
+
   core_text_free(&text);
   return json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "trial", (json_int_t)t, "value",
                    number(judged->score.center), "low", number(judged->score.low), "high", number(judged->score.high),
@@ -310,6 +330,7 @@ static void add_grid_json(const Search *s, json_t *printed) {
 static void print_json(const Search *s) {
   const CoreSearch *space = &s->trials.space;
   json_t *trials = json_array(), *importance = json_object(), *pairs = json_array();
+
   for (size_t i = 0; i < s->trials.count; i++) json_array_append_new(trials, trial_json(s, s->order[i]));
   for (size_t a = 0; a < space->count; a++) {
     json_object_set_new(importance, space->axes[a].row->name, number(s->main[a]));
@@ -318,11 +339,13 @@ static void print_json(const Search *s) {
         json_array_append_new(pairs, json_pack("{s:s, s:s, s:f}", "a", space->axes[a].row->name, "b",
                                                space->axes[b].row->name, "share", s->pair[a * space->count + b]));
   }
+
   json_t *printed = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o}", "sweep", s->request.sweep, "search",
                             s->trials.name, "method", core_search_method_name(space->method), "goal",
                             space->minimize ? "min" : "max", "measure", analysis_measure_name(s->scored.measure),
                             "trials_wanted", (json_int_t)space->trials, "ranked", (json_int_t)s->valued, "trials",
                             trials, "importance", importance, "interactions", pairs);
+
   if (s->shares) add_grid_json(s, printed);
   core_json_print(printed);
 }
@@ -332,20 +355,25 @@ static void print_json(const Search *s) {
 static void make_csv(const Search *s, CoreText *csv) {
   const CoreSearch *space = &s->trials.space;
   CoreText value = {0};
+
   core_text_append(csv, "trial,runs,n");
   for (size_t a = 0; a < space->count; a++) core_text_appendf(csv, ",%s", space->axes[a].row->name);
   core_text_appendf(csv, ",%s,low,high\n", analysis_measure_name(s->scored.measure));
+
   for (size_t t = 0; t < s->trials.count; t++) {
     core_text_appendf(csv, "%zu,%zu,%zu", t, s->trials.trials[t].count, s->judged[t].score.n);
+
     for (size_t a = 0; a < space->count; a++) {
       core_text_append(csv, ",");
       analysis_csv_field(csv, isnan(s->trials.trials[t].coordinate[a]) ? "" : value_of(s, t, a, &value));
     }
+
     analysis_csv_value(csv, s->judged[t].score.center);
     analysis_csv_value(csv, s->judged[t].score.low);
     analysis_csv_value(csv, s->judged[t].score.high);
     core_text_append(csv, "\n");
   }
+
   core_text_free(&value);
 }
 
@@ -432,24 +460,30 @@ static int draw_parallel(Search *s) {
   const CoreSearch *space = &s->trials.space;
   const AnalysisStyle *style = s->context.style;
   double low = INFINITY, high = -INFINITY;
+
   for (size_t i = 0; i < s->valued; i++) {
     low = fmin(low, score_of(s, s->order[i]));
     high = fmax(high, score_of(s, s->order[i]));
   }
+
   AnalysisPlot *plot = analysis_plot_create(style, "", false, "", false);
   for (size_t a = 0; a < space->count; a++) analysis_plot_category_x(plot, analysis_key_name(space->axes[a].row));
   analysis_plot_category_x(plot, analysis_measure_name(s->scored.measure));
   analysis_plot_category_y(plot, "");
   analysis_plot_category_y(plot, "");
   analysis_plot_panel(plot, "", "");
+
+  /* A vertical line for each setting, and one for the score. */
   for (size_t a = 0; a <= space->count; a++) {
-    const double at[2] = {(double)a, (double)a}, ends[2] = {height_of(0), height_of(1)};
-    analysis_plot_whisker(plot, 0, at, ends, style->muted);
+    const double x[2] = {(double)a, (double)a}, ends[2] = {height_of(0), height_of(1)};
+    analysis_plot_whisker(plot, 0, x, ends, style->muted);
   }
+
   add_lines(s, plot, low, high);
   for (size_t a = 0; a < space->count; a++) add_ends(s, plot, a, (double)a);
   add_score_ends(s, plot, (double)space->count, low, high);
   add_ranks(s, plot, true);
+
   return write_figure(s, plot, "parallel",
                       "A line a trial, through its settings to its score; none: the setting took no part. ");
 }
@@ -458,18 +492,23 @@ static int draw_slices(Search *s) {
   const CoreSearch *space = &s->trials.space;
   size_t axes[CORE_SEARCH_AXES_MAX];
   CoreText values = {0};
+
   AnalysisPlot *plot = analysis_plot_create(s->context.style, "", false,
                                             analysis_scored_title(&s->scored, &s->context),
                                             analysis_scored_is_log(&s->scored));
   analysis_plot_tick_x(plot, 0, "low");
   analysis_plot_tick_x(plot, 1, "high");
   sort_axes(s, axes);
+
   for (size_t i = 0; i < space->count; i++) {
     const size_t a = axes[i];
+
     core_text_clear(&values);
     core_search_axis_print(&s->trials.space, a, &values);
     char *when = strstr(values.data, " when ");
     if (when) *when = '\0';
+
+    /* From the last to the first, so that the best trials are on top. */
     const size_t panel = analysis_plot_panel(plot, space->axes[a].row->name, values.data);
     for (size_t k = s->valued; k-- > 0;) {
       const size_t t = s->order[k];
@@ -479,6 +518,7 @@ static int draw_slices(Search *s) {
                           mark_of(s, k), s->judged[t].unfinished > 0);
     }
   }
+
   core_text_free(&values);
   add_ranks(s, plot, false);
   return write_figure(s, plot, "slices",
@@ -507,20 +547,24 @@ static int answer(void *given, const char **operands, size_t count) {
   }
   TRY(analysis_context_open(&s->context, &s->request, path));
   TRY(read_trials(s));
+
   if (!s->scored.name) s->scored.name = s->trials.space.measure;
   TRY(analysis_scored_check(&s->scored));
   TRY(analysis_scored_read(&s->scored, &s->context));
   if (s->trials.is_grid) TRY(analysis_scored_refuse_mixed(&s->scored, &s->context, NULL, 0));
+
   judge(s);
   rank(s);
   if (s->valued == 0)
     return core_error(CORE_FAIL, "%s: none of the %zu trials has a value of %s yet; see sweep status %s",
                       s->trials.name, s->trials.count, s->scored.name, s->request.sweep);
+
   explain(s);
   if (s->request.json) print_json(s);
   else print(s);
   s->request.json_done = true;
   fflush(stdout);
+
   TRY(draw_parallel(s));
   return draw_slices(s);
 }
@@ -538,6 +582,7 @@ static const CoreManual manual = {
 
 int analysis_figure_search(int argc, char **argv) {
   Search s = {.request = {.argc = argc, .argv = argv}, .best = BEST_SHOWN};
+
   const CoreOption table[] = {
     {"sweep", 0, CORE_OPTION_TEXT, &s.request.sweep, "NAME", "its sweep; not needed where there is only one"},
     {"search", 0, CORE_OPTION_TEXT, &s.search, "NAME", "which, where the sweep has several"},
@@ -553,12 +598,14 @@ int analysis_figure_search(int argc, char **argv) {
     {"style", 0, CORE_OPTION_TEXT, &s.request.style, "paper|slides|dark", "for what the picture is (default: paper)"},
     {"json", 0, CORE_OPTION_FLAG, &s.request.json, NULL, "print JSON"},
     {0}};
+
   const int code = core_options_run(&manual, table, argc, argv, answer, &s);
   free(s.judged);
   free(s.order);
   free(s.main);
   free(s.shares);
   free(s.pair);
+
   analysis_trials_free(&s.trials);
   analysis_scored_free(&s.scored);
   analysis_context_close(&s.context);

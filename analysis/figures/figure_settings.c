@@ -41,17 +41,21 @@ typedef struct Settings {
 static void choose_axis(Settings *s) {
   const CoreConfigRow *row = s->x.keys[0];
   double low = INFINITY, high = 0;
+  bool odd = false; /* has values that a logarithmic axis cannot show */
   s->named = row->kind != CORE_CONFIG_INT && row->kind != CORE_CONFIG_REAL;
-  bool odd = false;
+
   for (size_t i = 0; i < s->x.count && !s->named; i++) {
-    double value = analysis_key_number(s->x.groups[i].config, row);
-    if (!analysis_key_applies(s->x.groups[i].config, row)) s->named = true;
-    else if (!isfinite(value) || value <= 0) odd = true;
-    else {
+    const double value = analysis_key_number(s->x.groups[i].config, row);
+    if (!analysis_key_applies(s->x.groups[i].config, row)) {
+      s->named = true;
+    } else if (!isfinite(value) || value <= 0) {
+      odd = true;
+    } else {
       low = fmin(low, value);
       high = fmax(high, value);
     }
   }
+
   s->log_x = !s->named && high >= 8 * low;
   s->named = s->named || (odd && (s->log_x || isinf(high)));
   for (size_t i = 0; i < s->x.count && !s->named; i++)
@@ -115,24 +119,28 @@ static void make_places(Settings *s) {
  * there, so that intervals do not cover each other. */
 static double drawn_x(const Settings *s, const Place *place) {
   static const double APART = 0.018; /* share of the axis */
-  const double at = x_of(s, place->x);
+  const double x_drawn = x_of(s, place->x);
   size_t here = 0, before = 0;
+
+  /* The dots of other groups at this value, and the place among them. */
   for (size_t i = 0; i < s->place_count; i++) {
     if (s->places[i].panel != place->panel || s->places[i].x != place->x) continue;
     here++;
     before += s->places[i].group < place->group;
   }
-  if (here < 2 || s->x.count < 2) return at;
-  double low = INFINITY, high = -INFINITY, nearest = INFINITY, here_x = s->log_x ? log(at) : at;
+  if (here < 2 || s->x.count < 2) return x_drawn;
+
+  double low = INFINITY, high = -INFINITY, nearest = INFINITY, here_x = s->log_x ? log(x_drawn) : x_drawn;
   for (size_t x = 0; x < s->x.count; x++) {
     const double value = s->log_x ? log(x_of(s, x)) : x_of(s, x);
     low = fmin(low, value);
     high = fmax(high, value);
     if (x != place->x) nearest = fmin(nearest, fabs(value - here_x));
   }
+
   const double step = fmin(APART * (high - low), 0.7 * nearest / (double)here);
   const double shift = ((double)before - (double)(here - 1) / 2) * step;
-  return s->log_x ? at * exp(shift) : at + shift;
+  return s->log_x ? x_drawn * exp(shift) : x_drawn + shift;
 }
 
 /* ---- the figure ------------------------------------------------------------------------------------------------- */
@@ -149,17 +157,20 @@ static void add_dots(const Settings *s, AnalysisPlot *plot, const Place *place, 
 static size_t add_line(const Settings *s, AnalysisPlot *plot, size_t first, AnalysisMark mark) {
   size_t end = first, n = 0;
   double *x = core_memory_allocate(2 * (s->x.count + 1) * sizeof *x), *y = x + s->x.count + 1;
-  for (; end < s->place_count && s->places[end].panel == s->places[first].panel &&
-         s->places[end].group == s->places[first].group; end++) {
+  for (; end < s->place_count; end++) {
     const Place *place = &s->places[end];
+    if (place->panel != s->places[first].panel || place->group != s->places[first].group) break;
     add_dots(s, plot, place, mark);
     if (isnan(place->score.center)) continue;
-    x[n] = drawn_x(s, place);
+
+    const double drawn = drawn_x(s, place);
+    x[n] = drawn;
     y[n++] = place->score.center;
     if (isnan(place->score.low)) continue;
-    const double at[2] = {drawn_x(s, place), drawn_x(s, place)}, ends[2] = {place->score.low, place->score.high};
-    analysis_plot_whisker(plot, place->panel, at, ends, mark.color);
+    const double whisker[2] = {drawn, drawn}, ends[2] = {place->score.low, place->score.high};
+    analysis_plot_whisker(plot, place->panel, whisker, ends, mark.color);
   }
+
   analysis_plot_curve(plot, s->places[first].panel, n, x, y, NULL, NULL, mark, ANALYSIS_SOLID);
   free(x);
   return end;
@@ -177,6 +188,7 @@ static size_t count_hidden(const Settings *s) {
 
 static void add_caption(const Settings *s, AnalysisPlot *plot) {
   CoreText text = {0};
+
   core_text_appendf(&text, "Dot: a run%s. Line: %s. Vertical: 95 %% interval%s, from three runs on.",
                     s->scored.unfinished ? " (hollow: not at its end)" : "", analysis_aggregate_title(s->aggregate),
                     s->bootstrap ? " (stratified bootstrap)" : "");
@@ -184,15 +196,18 @@ static void add_caption(const Settings *s, AnalysisPlot *plot) {
     core_text_appendf(&text, " Each place is the best of up to %zu, chosen on the same runs: biased upward.",
                       s->choice_count);
   analysis_plot_caption(plot, core_text_string(&text));
+
   core_text_clear(&text);
   analysis_thin_describe(&s->groups, NULL, &text);
   if (text.length) analysis_plot_caption(plot, core_text_string(&text));
+
   core_text_clear(&text);
   analysis_describe_runs(&s->context, &text);
   core_text_append(&text, ".");
   analysis_scored_describe(&s->scored, &text);
   if (count_hidden(s))
     core_text_appendf(&text, " Without a dot, at or below 0, but in the means: %zu.", count_hidden(s));
+
   analysis_plot_caption(plot, core_text_string(&text));
   core_text_free(&text);
 }
@@ -203,18 +218,23 @@ static AnalysisPlot *make_plot(const Settings *s) {
   CoreText value = {0};
   AnalysisPlot *plot = analysis_plot_create(s->context.style, s->x.keys[0]->name, s->log_x,
                                             analysis_scored_title(&s->scored, &s->context), is_log_y(s));
+
   for (size_t x = 0; x < s->x.count && s->named; x++)
     analysis_plot_category_x(plot, analysis_key_shown(s->x.groups[x].config, s->x.keys[0], &value));
+
   const bool ticks = !s->named && s->x.count <= TICKS_MAX;
   if (ticks && !s->log_x && x_of(s, 0) > 0 && x_of(s, 0) < 0.5 * x_of(s, s->x.count - 1))
     analysis_plot_tick_x(plot, 0, "0"); /* two numbers do not show whether the axis is logarithmic */
   for (size_t x = 0; x < s->x.count && ticks; x++)
     analysis_plot_tick_x(plot, x_of(s, x), analysis_key_value(s->x.groups[x].config, s->x.keys[0], &value));
+
   for (size_t p = 0; p < (s->panels.key_count ? s->panels.count : 1); p++)
     analysis_plot_panel(plot, s->panels.key_count && s->panels.count > 1 ? s->panels.groups[p].label : "", "");
+
   for (size_t first = 0; first < s->place_count;) first = add_line(s, plot, first, marks[s->places[first].group]);
   analysis_thin_legend(&s->groups, marks, false, plot);
   add_caption(s, plot);
+
   core_text_free(&value);
   free(marks);
   return plot;
@@ -222,26 +242,32 @@ static AnalysisPlot *make_plot(const Settings *s) {
 
 static void make_csv(const Settings *s, CoreText *csv) {
   CoreText value = {0};
+
   core_text_append(csv, "panel,configuration");
   analysis_csv_keys(csv, &s->groups);
   core_text_appendf(csv, ",%s,best_of,runs,n,%s,low,high\n", s->x.keys[0]->name,
                     analysis_aggregate_name(s->aggregate));
+
   for (size_t i = 0; i < s->place_count; i++) {
     const Place *place = &s->places[i];
+
     analysis_csv_field(csv, s->panels.key_count ? s->panels.groups[place->panel].label : "");
     core_text_append(csv, ",");
     analysis_csv_field(csv, s->groups.groups[place->group].label);
     analysis_thin_csv(&s->groups, place->group, csv);
+
     core_text_append(csv, ",");
     analysis_csv_field(csv, analysis_key_value(s->x.groups[place->x].config, s->x.keys[0], &value));
     core_text_append(csv, ",");
     analysis_csv_field(csv, s->choices.key_count ? s->choices.groups[place->choice].label : "");
+
     core_text_appendf(csv, ",%zu,%zu", place->runs, place->score.n);
     analysis_csv_value(csv, place->score.center);
     analysis_csv_value(csv, place->score.low);
     analysis_csv_value(csv, place->score.high);
     core_text_append(csv, "\n");
   }
+
   core_text_free(&value);
 }
 
@@ -256,32 +282,40 @@ static int draw(const Settings *s) {
 static void print_table(const Settings *s) {
   char column[96], text[64];
   CoreText value = {0};
+
   const bool mean = s->aggregate == ANALYSIS_AGGREGATE_MEAN;
   snprintf(column, sizeof column, "%s%s%s [95 %%%s]", analysis_scored_title(&s->scored, &s->context), mean ? "" : ", ",
            mean ? "" : analysis_aggregate_title(s->aggregate), s->bootstrap ? " bootstrap" : "");
+
   const char *headers[] = {"panel", "configuration", s->x.keys[0]->name, "runs", column, "best of"};
   bool panels = s->panels.key_count && s->panels.count > 1, best = s->choices.key_count > 0;
   CoreTable *table = core_table_create(headers + !panels, 5 + (size_t)best - !panels);
+
   for (size_t i = 0; i < s->place_count; i++) {
     const Place *place = &s->places[i];
     if (panels) core_table_cell(table, "%s", s->panels.groups[place->panel].label);
     core_table_cell(table, "%s", s->groups.groups[place->group].label);
     core_table_cell(table, "%s", analysis_key_shown(s->x.groups[place->x].config, s->x.keys[0], &value));
     core_table_cell(table, "%zu", place->score.n);
+
     analysis_format_interval(place->score, text, sizeof text);
     core_table_cell(table, "%s", text);
     if (best) core_table_cell(table, "%s", s->choices.groups[place->choice].label);
   }
+
   core_table_print(table, stdout);
   core_table_destroy(&table);
+
   core_text_clear(&value);
   analysis_describe_runs(&s->context, &value);
   core_text_append(&value, ".");
+
   AnalysisInterval *intervals = core_memory_allocate((s->place_count + 1) * sizeof *intervals);
   for (size_t i = 0; i < s->place_count; i++) intervals[i] = s->places[i].score;
   analysis_describe_missing(intervals, s->place_count, &value);
   free(intervals);
   analysis_scored_describe(&s->scored, &value);
+
   printf("\n");
   core_terminal_print_wrapped(stdout, core_text_string(&value), 0, 0);
   core_text_free(&value);
@@ -291,21 +325,25 @@ static void print_table(const Settings *s) {
 
 static int group(Settings *s) {
   const AnalysisSelection *selection = &s->context.selection;
-  CoreText elsewhere = {0};
+  CoreText elsewhere = {0}; /* settings that make no groups, because they are shown otherwise */
   core_text_append(&elsewhere, s->x_name);
   if (s->panel_keys)
     core_text_appendf(&elsewhere, ",%s", strcmp(s->panel_keys, "task") == 0 ? core_config_task_keys : s->panel_keys);
   if (s->aggregate != ANALYSIS_AGGREGATE_MEAN) core_text_appendf(&elsewhere, ",%s", core_config_task_keys);
   if (s->best_keys) core_text_appendf(&elsewhere, ",%s", s->best_keys);
+
   int code = analysis_group_runs(selection, s->x_name, &s->x);
   if (code == CORE_OK && s->x.key_count != 1) code = core_error(CORE_USAGE, "--x %s: expected one setting", s->x_name);
+
   if (code == CORE_OK && s->x.count == 1 && !analysis_key_applies(s->x.groups[0].config, s->x.keys[0]))
     code = core_error(CORE_USAGE, "--x %s: no selected run has this setting; `analyze table` lists those that differ",
                       s->x_name);
+
   if (code == CORE_OK)
     code = analysis_group_runs_without(selection, s->group_keys, core_text_string(&elsewhere), &s->groups);
   if (code == CORE_OK && s->panel_keys) code = analysis_group_runs(selection, s->panel_keys, &s->panels);
   if (code == CORE_OK && s->best_keys) code = analysis_group_runs(selection, s->best_keys, &s->choices);
+
   core_text_free(&elsewhere);
   return code;
 }
@@ -313,22 +351,29 @@ static int group(Settings *s) {
 static int answer(void *figure, const char **operands, size_t count) {
   Settings *s = figure;
   if (!s->x_name) return core_error(CORE_USAGE, "missing --x KEY, for example --x ppo.learning_rate");
+
   TRY(analysis_aggregate_find(s->aggregate_name, &s->aggregate));
   if (s->aggregate == ANALYSIS_AGGREGATE_OPTIMALITY_GAP && s->best_keys)
     return core_error(CORE_USAGE, "--best-of takes the highest value, and the best optimality gap is the lowest");
+
   TRY(analysis_bootstrap_find(s->interval_name, &s->bootstrap));
   TRY(analysis_context_open(&s->context, &s->request, analysis_database_path(operands, count)));
   TRY(analysis_scored_check(&s->scored));
+
   TRY(group(s));
   TRY(analysis_scored_read(&s->scored, &s->context));
   if (!s->group_keys && !s->best_keys) TRY(analysis_scored_limit_groups(&s->scored, &s->context.selection, &s->groups));
+
   const AnalysisGrouping *together[] = {&s->x, &s->groups, s->panel_keys ? &s->panels : NULL,
                                         s->best_keys ? &s->choices : NULL};
   TRY(analysis_scored_refuse_mixed(&s->scored, &s->context, together, sizeof together / sizeof *together));
+
   choose_axis(s);
   make_places(s);
+
   if (!s->request.json) print_table(s);
   fflush(stdout);
+
   return draw(s);
 }
 
@@ -342,6 +387,7 @@ static const CoreManual manual = {
 
 int analysis_figure_settings(int argc, char **argv) {
   Settings s = {.request = {.argc = argc, .argv = argv}, .aggregate_name = "mean"};
+
   const CoreOption table[] = {
     {"x", 'x', CORE_OPTION_TEXT, &s.x_name, "KEY", "the setting on the x axis"},
     {"group", 'g', CORE_OPTION_TEXT, &s.group_keys, "KEY[,KEY]",
@@ -357,6 +403,7 @@ int analysis_figure_settings(int argc, char **argv) {
     ANALYSIS_COMMON_OPTION(s.request),
     ANALYSIS_REQUEST_OPTIONS(s.request),
     {0}};
+
   int code = core_options_run(&manual, table, argc, argv, answer, &s);
   analysis_scored_free(&s.scored);
   analysis_grouping_free(&s.x);

@@ -50,20 +50,24 @@ static AnalysisInterval interval_of(const Table *t, AnalysisMeasure measure, Ana
 static void make_rows(Table *t) {
   AnalysisMembers members = analysis_grouping_members(&t->groups, t->context.selection.count);
   t->rows = core_memory_zero_allocate(t->groups.count + 1, sizeof *t->rows);
+
   for (size_t g = 0; g < t->groups.count; g++) {
     Row *row = &t->rows[g];
     const size_t *run = members.run + members.first[g];
     row->runs = members.first[g + 1] - members.first[g];
+
     for (size_t i = 0; i < row->runs; i++) {
       row->unfinished += !t->scored.runs[run[i]].ended;
       row->censored += t->scored.runs[run[i]].censored;
     }
+
     row->final = interval_of(t, ANALYSIS_MEASURE_final, ANALYSIS_AGGREGATE_MEAN, run, row->runs);
     row->best = interval_of(t, ANALYSIS_MEASURE_best, ANALYSIS_AGGREGATE_MEAN, run, row->runs);
     row->iqm = interval_of(t, ANALYSIS_MEASURE_final, ANALYSIS_AGGREGATE_IQM, run, row->runs);
     row->ddr = interval_of(t, ANALYSIS_MEASURE_ddr, ANALYSIS_AGGREGATE_MEAN, run, row->runs).center;
     row->speed = interval_of(t, ANALYSIS_MEASURE_speed, ANALYSIS_AGGREGATE_MEAN, run, row->runs).center;
   }
+
   analysis_members_free(&members);
 }
 
@@ -85,11 +89,14 @@ static void make_cells(Table *t) {
   for (size_t g = 0; g < t->groups.count; g++) {
     const Row *row = &t->rows[g];
     char number[32], **cell = t->cells[g];
+
     cell[0] = core_text_duplicate(t->groups.groups[g].label);
     snprintf(number, sizeof number, "%zu", row->runs);
     cell[1] = core_text_duplicate(number);
+
     snprintf(number, sizeof number, row->censored ? "%zu (%zu by rule)" : "%zu", row->unfinished, row->censored);
     cell[2] = core_text_duplicate(row->unfinished ? number : "");
+
     cell[3] = interval_cell(row->final);
     cell[4] = interval_cell(row->best);
     cell[5] = interval_cell(row->iqm);
@@ -110,16 +117,20 @@ static void make_csv(const Table *t, CoreText *csv) {
   analysis_csv_keys(csv, &t->groups);
   core_text_append(csv, ",runs,unfinished,censored,final,final_low,final_high,max,max_low,max_high,iqm,iqm_low,"
                         "iqm_high,ddr,steps_per_second\n");
+
   for (size_t g = 0; g < t->groups.count; g++) {
     const Row *row = &t->rows[g];
+
     analysis_csv_field(csv, t->groups.groups[g].label);
     analysis_csv_key_values(csv, &t->groups, t->groups.groups[g].config);
     core_text_appendf(csv, ",%zu,%zu,%zu", row->runs, row->unfinished, row->censored);
+
     append_interval(csv, row->final);
     append_interval(csv, row->best);
     append_interval(csv, row->iqm);
     analysis_csv_value(csv, row->ddr);
     analysis_csv_value(csv, row->speed);
+
     core_text_append(csv, "\n");
   }
 }
@@ -173,6 +184,7 @@ static void append_table(const Table *t, CoreText *out) {
 /* Appends the provenance as comments of the format, then the table. */
 static void append_document(const Table *t, const char *source, CoreText *out) {
   const char *before = t->format == FORMAT_LATEX ? "% " : t->format == FORMAT_MARKDOWN ? "" : "# ";
+
   if (t->format == FORMAT_MARKDOWN) core_text_append(out, "<!--\n");
   for (const char *line = source; *line;) {
     size_t length = strcspn(line, "\n");
@@ -183,10 +195,12 @@ static void append_document(const Table *t, const char *source, CoreText *out) {
     line += length + (line[length] == '\n');
   }
   if (t->format == FORMAT_MARKDOWN) core_text_append(out, "-->\n\n");
+
   if (t->format != FORMAT_TEXT) {
     append_table(t, out);
     return;
   }
+
   for (size_t g = 0; g <= t->groups.count; g++) /* tabs, for awk and spreadsheets */
     for (size_t c = 0; c < COLUMNS; c++)
       core_text_appendf(out, "%s%s", g ? t->cells[g - 1][c] : headers[c], c + 1 < COLUMNS ? "\t" : "\n");
@@ -269,19 +283,23 @@ static void print_narrow(const Table *t) {
   const AnalysisGrouping *groups = &t->groups;
   Key *keys = sorted_keys(groups);
   CoreText text = {0};
+
   append_values(groups, keys, groups->groups[0].config, false, &text);
   if (text.length) printf("all:");
   if (text.length) core_terminal_print_wrapped(stdout, core_text_string(&text), 5, 4);
+
   for (size_t g = 0; g < groups->count; g++) {
     core_text_clear(&text);
     append_values(groups, keys, groups->groups[g].config, true, &text);
     core_terminal_print_wrapped(stdout, text.length ? core_text_string(&text) : t->cells[g][0], 0, 0);
+
     core_text_clear(&text);
     for (size_t c = 1; c < COLUMNS; c++)
       if (*t->cells[g][c])
         core_text_appendf(&text, "%s%s %s", text.length ? ", " : "", short_headers[c], t->cells[g][c]);
     core_terminal_print_wrapped(stdout, core_text_string(&text), 4, 0);
   }
+
   core_text_free(&text);
   free(keys);
 }
@@ -302,21 +320,26 @@ static void print_table(const Table *t) {
     core_text_free(&text);
     return;
   }
+
   if (t->format != FORMAT_TEXT) { /* prints nothing else, so that it can be piped into a document */
     append_table(t, &text);
     printf("%s", core_text_string(&text));
     core_text_free(&text);
     return;
   }
+
   if (is_too_wide(t)) print_narrow(t);
   else print_wide(t);
+
   analysis_describe_runs(&t->context, &text);
   core_text_append(&text, ".");
+
   AnalysisInterval *intervals = core_memory_allocate((t->groups.count + 1) * sizeof *intervals);
   for (size_t g = 0; g < t->groups.count; g++) intervals[g] = t->rows[g].final;
   analysis_describe_missing(intervals, t->groups.count, &text);
   free(intervals);
   analysis_scored_describe(&t->scored, &text);
+
   printf("\n");
   core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
   core_text_free(&text);
@@ -365,6 +388,7 @@ static const CoreManual manual = {
 
 int analysis_figure_table(int argc, char **argv) {
   Table t = {.request = {.argc = argc, .argv = argv}};
+
   const CoreOption table[] = {
     {"format", 'f', CORE_OPTION_TEXT, &t.format_name, "FORMAT",
      "text, markdown, latex or csv (default: by the ending of -o FILE, or text)"},
@@ -374,11 +398,13 @@ int analysis_figure_table(int argc, char **argv) {
      "use only the first N transitions (default: all)"},
     ANALYSIS_REQUEST_OPTIONS(t.request),
     {0}};
+
   int code = core_options_run(&manual, table, argc, argv, answer, &t);
   for (size_t g = 0; t.cells && g < t.groups.count; g++)
     for (size_t c = 0; c < COLUMNS; c++) free(t.cells[g][c]);
   free(t.cells);
   free(t.rows);
+
   analysis_scored_free(&t.scored);
   analysis_grouping_free(&t.groups);
   analysis_context_close(&t.context);

@@ -83,17 +83,20 @@ int analysis_paper_run(int argc, char **argv) {
   const AnalysisPaper *paper = analysis_paper_find(argv[0]);
   CORE_CHECK(paper && figure_of(paper)); /* the command table is generated from this one, and a test plots each */
   if (asks_for_help(argc, argv)) print_help(paper);
-  char *copy = core_text_duplicate(paper->options), *rest = copy, *part;
-  char **all = core_memory_allocate(((size_t)argc + OPTIONS_MAX + 1) * sizeof *all);
+
+  /* The paper's options first, so that those of the command line override them. */
+  char *copy = core_text_duplicate(paper->options), *remaining = copy, *option;
+  char **arguments = core_memory_allocate(((size_t)argc + OPTIONS_MAX + 1) * sizeof *arguments);
   int count = 0;
-  all[count++] = argv[0];
-  while ((part = strsep(&rest, " ")) && count <= OPTIONS_MAX) {
-    if (*part) all[count++] = part;
+  arguments[count++] = argv[0];
+  while ((option = strsep(&remaining, " ")) && count <= OPTIONS_MAX) {
+    if (*option) arguments[count++] = option;
   }
-  for (int i = 1; i < argc; i++) all[count++] = argv[i];
-  all[count] = NULL;
-  int code = figure_of(paper)->run(count, all);
-  free(all);
+  for (int i = 1; i < argc; i++) arguments[count++] = argv[i];
+  arguments[count] = NULL;
+
+  int code = figure_of(paper)->run(count, arguments);
+  free(arguments);
   free(copy);
   return code;
 }

@@ -51,20 +51,26 @@ int analysis_scored_refuse_mixed(const AnalysisScored *scored, const AnalysisCon
                                  const AnalysisGrouping *const *groupings, size_t count) {
   const size_t runs = context->selection.count;
   if (!analysis_measure_is_score(scored->measure) || analysis_measure_is_return(scored->measure)) return CORE_OK;
+
   Member *member = core_memory_allocate((runs + 1) * sizeof *member);
   size_t members = 0;
   bool mixed = false;
+
   for (size_t r = 0; r < runs; r++) {
     if (isnan(analysis_scored_value(scored, r))) continue;
+
     member[members] = (Member){0, scored->runs[r].rated};
-    for (size_t g = 0; g < count; g++)
-      if (groupings[g])
-        member[members].group = member[members].group * (groupings[g]->count + 1) + groupings[g]->group_of[r];
+    for (size_t g = 0; g < count; g++) {
+      if (!groupings[g]) continue;
+      member[members].group = member[members].group * (groupings[g]->count + 1) + groupings[g]->group_of[r];
+    }
     members++;
   }
+
   qsort(member, members, sizeof *member, by_member);
   for (size_t i = 1; i < members; i++)
     mixed = mixed || (member[i].group == member[i - 1].group && member[i].rated != member[i - 1].rated);
+
   free(member);
   if (!mixed) return CORE_OK;
   return core_error(CORE_FAIL, "--measure %s: a mean over tasks would mix solve rates with returns; choose tasks with "
@@ -101,11 +107,14 @@ int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context)
   size_t runs = selection->count - selection->repeats, found = 0, evaluated = 0;
   const bool normalized = scored->measure == ANALYSIS_MEASURE_normalized_score;
   const char *level_set = context->level_set[0] ? context->level_set : NULL;
+
   if (normalized) TRY(analysis_scale_common(selection, &scored->scale));
   TRY(analysis_measures_read(context->database, selection, level_set, scored->budget, &scored->runs));
+
   scored->count = selection->count;
   scored->task_of = core_memory_allocate((selection->count + 1) * sizeof *scored->task_of);
   scored->tasks = analysis_tasks_find(selection, scored->task_of);
+
   for (size_t r = 0; r < runs; r++) {
     bool has = !isnan(analysis_scored_value(scored, r));
     found += has;
@@ -114,6 +123,7 @@ int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context)
     scored->unfinished += has && !scored->runs[r].ended;
     scored->censored += has && scored->runs[r].censored;
   }
+
   format_return_title(scored, context);
   if (found > 0) return CORE_OK;
   if (normalized && evaluated > 0) return analysis_scale_missing(selection);

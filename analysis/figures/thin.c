@@ -36,19 +36,20 @@ static void append_keys(const CoreConfigRow *const *keys, size_t count, const Co
 }
 
 void analysis_thin_describe(const AnalysisGrouping *grouping, const CoreConfigRow *const *facet, CoreText *text) {
-  bool any = false;
+  bool is_thinned = false;
   for (size_t f = 0; f < grouping->family_count; f++) {
     const AnalysisFamily *family = &grouping->families[f];
     const CoreConfigRow *panels = facet ? facet[f] : NULL;
-    const size_t rest = family->averaged_count - (panels != NULL);
+    const size_t averaged = family->averaged_count - (panels != NULL);
     if (!family->averaged_count) continue;
+
     core_text_appendf(text, "%s%sines: %s", family->name, *family->name ? ": l" : "L",
                       analysis_key_name(family->keys[0]));
     if (panels) core_text_appendf(text, "; panels: %s", analysis_key_name(panels));
-    if (rest) core_text_append(text, "; averaged over ");
-    if (rest) append_keys(family->averaged, family->averaged_count, panels, text);
+    if (averaged) core_text_append(text, "; averaged over ");
+    if (averaged) append_keys(family->averaged, family->averaged_count, panels, text);
     core_text_append(text, ". ");
-    any = true;
+    is_thinned = true;
   }
-  if (any) core_text_append(text, "Lines are of the setting that explains most of the last values. ");
+  if (is_thinned) core_text_append(text, "Lines are of the setting that explains most of the last values. ");
 }

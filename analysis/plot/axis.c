@@ -17,6 +17,7 @@ void analysis_axis_finish(AnalysisAxis *axis) {
     axis->low = axis->log ? 1 : 0;
     axis->high = axis->log ? 10 : 1;
   }
+
   if (axis->log) {
     double room = 0.06 * log10(axis->high / axis->low);
     double factor = pow(10, room < 0.06 ? 0.06 : room);
@@ -24,6 +25,7 @@ void analysis_axis_finish(AnalysisAxis *axis) {
     axis->high *= factor;
     return;
   }
+
   double span = axis->high - axis->low;
   if (span <= 0) span = fabs(axis->high) > 0 ? fabs(axis->high) : 1;
   bool from_zero = axis->low >= 0 && axis->low < 0.5 * axis->high + 1e-300;
@@ -63,11 +65,14 @@ static void log_ticks(const AnalysisAxis *axis, int count, bool numbered, CoreTe
   int every = (int)ceil(decades / count); /* decades between two labels of a long axis */
   int powers = (int)floor(log10(axis->high) + 1e-9) - (int)ceil(log10(axis->low) - 1e-9) + 1;
   bool few = decades < 1.7 || powers < 2; /* a single label does not show the scale */
+
   for (int decade = first; decade <= last; decade++) {
     for (int digit = 1; digit <= 9; digit++) {
       double place = digit * pow(10, decade);
+
       if (place < axis->low || place > axis->high) continue;
       bool labeled = digit == 1 ? decade % (every > 0 ? every : 1) == 0 : few && (digit == 2 || digit == 5);
+
       core_text_appendf(text, "%s'", text->length ? ", " : "");
       if (numbered && labeled && digit == 1) core_text_appendf(text, "10^{%d}", decade);
       else if (numbered && labeled) core_text_appendf(text, "%d·10^{%d}", digit, decade);

@@ -46,10 +46,12 @@ void analysis_csv_print_json(const char *csv) {
   size_t count = 0;
   CoreText field = {0};
   json_t *rows = json_array();
+
   for (bool end = false; !end && count < COLUMNS_MAX; count++) {
     csv = core_text_read_cell(csv, &field, &end);
     names[count] = core_text_duplicate(core_text_string(&field));
   }
+
   while (*csv) {
     json_t *row = json_object();
     bool end = false;
@@ -59,6 +61,7 @@ void analysis_csv_print_json(const char *csv) {
     }
     json_array_append_new(rows, row);
   }
+
   core_json_print(rows);
   for (size_t c = 0; c < count; c++) free(names[c]);
   core_text_free(&field);

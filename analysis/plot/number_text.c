@@ -35,6 +35,7 @@ void analysis_format_interval(AnalysisInterval interval, char *buffer, size_t si
   const double largest = fmax(fabs(value[0]), fmax(fabs(value[1]), fabs(value[2]))), width = value[2] - value[1];
   const bool apart = width > 0 && isfinite(width);
   char text[3][40];
+
   for (int i = 0; i < 3; i++) {
     char *to = text[i];
     if (!apart) analysis_format_number(value[i], to, sizeof text[i]);
@@ -42,6 +43,7 @@ void analysis_format_interval(AnalysisInterval interval, char *buffer, size_t si
     else if (value[1] > SMALL && value[2] / value[1] > FAR_APART) format_two_digits(value[i], to, sizeof text[i]);
     else snprintf(to, sizeof text[i], "%.*f", common_decimals(largest), value[i]);
   }
+
   if (isnan(interval.center)) snprintf(buffer, size, "-");
   else if (isnan(interval.low)) snprintf(buffer, size, "%s [n = %zu]", text[0], interval.n);
   else snprintf(buffer, size, "%s [%s, %s]", text[0], text[1], text[2]);

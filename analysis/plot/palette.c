@@ -77,7 +77,7 @@ uint32_t analysis_text_on(uint32_t color) { /* black or white, by ITU-R BT.601's
 
 /* Returns the position of a rank on a ramp. On a dark page the dark end would be invisible, so the lighter part is
  * used, reversed. */
-static double ramp_place(size_t rank, size_t count, const AnalysisStyle *style) {
+static double ramp_position(size_t rank, size_t count, const AnalysisStyle *style) {
   double t = count > 1 ? (double)rank / (double)(count - 1) : 0.35;
   if (count == 2 || count == 3) t = 0.1 + 0.6 * t; /* sufficiently distinct without the pale end */
   bool dark_page = (style->background & 255) < 128;
@@ -98,6 +98,7 @@ static size_t value_rank(const AnalysisGrouping *grouping, size_t group, const C
   CoreText value = {0}, other = {0};
   const AnalysisGroup *groups = grouping->groups;
   const char *wanted = analysis_key_value(groups[group].config, row, &value);
+
   for (size_t g = 0; g < group; g++) {
     if (strcmp(analysis_key_value(groups[g].config, row, &other), wanted) == 0) break;
     bool seen = false; /* count each value once, at its first group */
@@ -108,6 +109,7 @@ static size_t value_rank(const AnalysisGrouping *grouping, size_t group, const C
     }
     rank += !seen;
   }
+
   core_text_free(&value);
   core_text_free(&other);
   return rank;
@@ -119,7 +121,7 @@ static uint32_t group_color(const AnalysisGrouping *grouping, size_t f, size_t f
   const AnalysisFamily *family = &grouping->families[f];
   const bool has_several = grouping->family_count > 1, has_numbers = keys_are_numbers(family);
   const size_t count = family->group_count;
-  const double t = ramp_place(i, count, style);
+  const double t = ramp_position(i, count, style);
   if (has_several && grouping->count == grouping->family_count && grouping->count <= OKABE_ITO)
     return names[first + i]; /* one group of each: treated as names, whatever their keys */
   if (has_several && (has_numbers || count == 1)) return ramp_color(ramps[f % RAMPS], t);
@@ -148,6 +150,7 @@ AnalysisMark *analysis_marks_create(const AnalysisGrouping *grouping, const Anal
       else if (last) mark->shape = (AnalysisShape)(value_rank(grouping, i, last) % ANALYSIS_SHAPES);
     }
   }
+
   free(colors);
   return marks;
 }

@@ -48,16 +48,19 @@ static void categories_free(PlotCategories *names) {
 void analysis_plot_destroy(AnalysisPlot **plot) {
   AnalysisPlot *p = *plot;
   if (!p) return;
+
   for (size_t i = 0; i < p->panel_count; i++) panel_free(&p->panels[i]);
   for (size_t i = 0; i < p->entry_count; i++) free(p->entries[i].label);
   for (size_t i = 0; i < p->paragraph_count; i++) free(p->paragraphs[i]);
   for (size_t i = 0; i < p->level_label_count; i++) free(p->level_labels[i]);
+
   categories_free(&p->x_names);
   categories_free(&p->y_names);
   for (size_t i = 0; i < p->x_tick_count; i++) free(p->x_ticks[i].label);
   free(p->x_ticks);
   free((char *)p->x.title);
   free((char *)p->y.title);
+
   free(p->panels);
   free(p->entries);
   free(p->paragraphs);
@@ -112,18 +115,21 @@ void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const doubl
                          const double *low, const double *high, AnalysisMark mark, AnalysisLine line) {
   PlotPanel *p = &plot->panels[panel];
   double *values = core_memory_allocate((4 * n + 1) * sizeof *values);
+
   for (size_t i = 0; i < n; i++) {
-    const bool shown =
-      !plot->x.log || x[i] > 0; /* a band would reach to the end of the axis for values that a log axis cannot show */
+    /* A band would reach to the end of the axis for values that a log axis cannot show. */
+    const bool shown = !plot->x.log || x[i] > 0;
     const double row[4] = {x[i], shown ? y[i] : NAN, low && shown ? low[i] : NAN, high && shown ? high[i] : NAN};
     memcpy(values + 4 * i, row, sizeof row);
-    bool any = false;
+
+    bool has_value = false;
     for (int k = 1; k < 4; k++) {
-      any |= isfinite(row[k]);
+      has_value |= isfinite(row[k]);
       analysis_axis_include(y_axis(plot, p), row[k]);
     }
-    if (any) analysis_axis_include(x_axis(plot, p), x[i]); /* a band may continue where its line has become dashed */
+    if (has_value) analysis_axis_include(x_axis(plot, p), x[i]); /* a band may go on where its line is dashed */
   }
+
   *APPEND(p->curves, p->curve_count) = (PlotCurve){n, values, mark, line, low && high};
 }
 

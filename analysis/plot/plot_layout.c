@@ -111,28 +111,35 @@ static void layout_names(const AnalysisPlot *plot, PlotLayout *l) {
 PlotLayout plot_layout_make(const AnalysisPlot *plot) {
   const AnalysisStyle *style = plot->style;
   PlotLayout l = {.font = style->font_px, .small = 0.86 * style->font_px};
+
   size_t n = plot->panel_count;
   bool notes = false, titles = false;
   for (size_t p = 0; p < n; p++) {
     notes |= plot->panels[p].note[0] != '\0';
     titles |= plot->panels[p].title[0] != '\0';
   }
+
+  /* Columns and gaps decide the width of a panel, and this the names and heights below. */
   l.row = 1.45 * l.font;
   l.columns = plot->columns ? plot->columns : n <= 3 ? n : n == 4 ? 2 : 3;
   l.rows = (n + l.columns - 1) / l.columns;
   layout_gaps(plot, &l);
+
   bool wide = n > 1 || l.left > 0.4 * style->column_px || plot->x_names.count > 7 ||
               plot_legend_entry_width(plot, l.font) > style->column_px - 2 * l.font;
   l.width = wide ? style->page_px : style->column_px;
+
   l.above = (titles ? 2.2 : 1.0) * l.font;
   l.below = (notes ? 5.0 : 3.6) * l.font;
   l.x_title = 2.5 * l.font;
   l.panel_width = panel_width(&l);
   layout_names(plot, &l);
   l.panel_height = panel_height(plot, &l);
+
   l.legend_top = (double)l.rows * (l.above + l.panel_height + l.below) + 0.4 * l.font;
   plot_legend_place(plot, &l);
   l.caption_top = l.legend_top + l.legend_height;
+
   l.caption_row = 1.32 * l.small;
   l.wrap = 0.99 * (l.width - 2 * l.font);
   for (size_t i = 0; i < plot->paragraph_count; i++)

@@ -72,23 +72,28 @@ static bool has_heads(const AnalysisPlot *plot, size_t first, size_t end) {
 static double place_band(const AnalysisPlot *plot, PlotLayout *l, size_t first, size_t end, size_t fit, double top) {
   const bool heads = has_heads(plot, first, end);
   size_t rows = 1, column = 0, row = 0;
+
   while (rows < end - first && columns_of(plot, first, end, rows) > fit) rows++;
   const size_t used = columns_of(plot, first, end, rows);
   const double usable = l->width - 2 * l->font;
+
   /* Distribute over the width, but keep labels close to their neighbors. */
   const double width = used > 1 ? fmin(usable / (double)used, 1.35 * l->legend_column) : l->legend_column;
   const double left =
     used == 1 ? fmax(l->font, fmin(l->left, l->width - width - l->font)) : (l->width - (double)used * width) / 2;
+
   for (size_t i = first; i < end; i++) {
     const bool head = plot->entries[i].sample == PLOT_HEAD;
     if (head || column == 0 || row == rows) {
       column++;
       row = 0;
     }
+
     l->places[i].x = left + (double)(column - 1) * width;
     l->places[i].y = top + ((double)row + (heads && !head ? 1.5 : 0.5)) * l->row;
     if (!head) row++;
   }
+
   return ((double)rows + heads) * l->row;
 }
 
@@ -127,11 +132,13 @@ void plot_legend_write(PlotWriter *w) {
   const PlotLayout *l = &w->layout;
   const double font = 0.9 * l->font;
   const char **text = core_memory_allocate((plot->entry_count + 1) * sizeof *text);
+
   double widest_sample = 0;
   for (size_t i = 0; i < plot->entry_count; i++) {
     text[i] = plot->entries[i].label;
     widest_sample = fmax(widest_sample, sample_width(&plot->entries[i], l->font));
   }
+
   char **label = plot_layout_cut_apart(text, plot->entry_count, font, l->legend_column - widest_sample);
   for (size_t i = 0; i < plot->entry_count; i++) {
     const PlotEntry *entry = &plot->entries[i];
@@ -140,6 +147,7 @@ void plot_legend_write(PlotWriter *w) {
                      head ? PLOT_BOLD : PLOT_PLAIN, font, plot->style->foreground);
     if (!head) write_sample(w, i);
   }
+
   plot_layout_cut_free(label, plot->entry_count);
   free(text);
 }
@@ -154,10 +162,12 @@ void plot_legend_write_samples(const PlotWriter *w) {
                     "set tmargin at screen 1; set bmargin at screen 0\n"
                     "set xrange [0:%.0f]; set yrange [%.0f:0]\nplot NaN notitle",
                     l->width, l->height);
+
   for (size_t i = 0; i < w->plot->entry_count; i++) {
     const PlotEntry *entry = &w->plot->entries[i];
     char block[32];
     snprintf(block, sizeof block, "$key_%zu", i);
+
     if (entry->sample == PLOT_HEAD) continue;
     if (entry->sample != PLOT_DOT)
       core_text_appendf(w->script, ", \\\n  %s using 1:2:3:4 with vectors nohead %s%06x' notitle", block,

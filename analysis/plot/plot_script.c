@@ -56,14 +56,17 @@ static void write_devices(const PlotWriter *w, const char *name) {
   const PlotLayout *l = &w->layout;
   const double scale = 300.0 / 96 * fmin(1, sqrt(page_area / (l->width * l->height))); /* 300 dots per inch */
   CoreText *s = w->script;
+
   core_text_append(s, "if (!exists('pass')) pass = 1\nreset\n");
   core_text_appendf(
       s, "if (pass == 1) set terminal svg size %.0f,%.0f font 'Helvetica,%.4g' linewidth %.4g background '#%06x'\n",
       l->width, l->height, l->font, 0.9 * style->line, style->background);
   core_text_appendf(s, "if (pass == 1) set output '%s.svg'\n", name);
   core_text_appendf(s, "# png: %.0f dots an inch\n", 96 * scale);
+
   core_text_append(s, "cairo = (strstrt(GPVAL_TERMINALS, ' pngcairo') > 0)\n");
   core_text_append(s, "pdf = (strstrt(GPVAL_TERMINALS, ' pdfcairo') > 0)\nif (pass == 3 && !pdf) exit\n");
+
   core_text_appendf(s,
                     "if (pass == 2 && cairo) set terminal pngcairo size %.0f,%.0f font 'Helvetica,%.4g' fontscale %.4g "
                     "linewidth %.4g pointscale %.4g background '#%06x'\n",
@@ -72,6 +75,7 @@ static void write_devices(const PlotWriter *w, const char *name) {
   core_text_appendf(s, "if (pass == 2 && !cairo) set terminal png size %.0f,%.0f font 'Helvetica,%.4g' fontscale %.4g "
                     "linewidth %.4g background '#%06x'\n", l->width * scale, l->height * scale, l->font, scale * 0.75,
                     scale * 0.9 * style->line, style->background);
+
   core_text_appendf(s, "if (pass == 2) set output '%s.png'\n", name);
   core_text_appendf(s, "if (pass == 3) set terminal pdfcairo size %.4fin,%.4fin font 'Helvetica,%.4g' "
                     "fontscale 0.75 linewidth %.4g pointscale 0.75 background '#%06x'\n", l->width / 96, l->height / 96,
@@ -88,15 +92,18 @@ static void write_number(CoreText *script, double value) {
 static size_t write_points(const PlotWriter *w, size_t panel, AnalysisShape shape, bool hollow, bool dry) {
   const PlotPanel *p = &w->plot->panels[panel];
   size_t count = 0;
+
   for (size_t i = 0; i < p->point_count; i++) {
     const PlotPoint *point = &p->points[i];
     if (point->mark.shape != shape || point->hollow != hollow) continue;
+
     if (!dry && count == 0) core_text_appendf(w->script, "$points_%zu_%d_%d << EOD\n", panel, (int)shape, (int)hollow);
     if (!dry) {
       write_number(w->script, point->x);
       write_number(w->script, point->y);
       core_text_appendf(w->script, " %.4g 0x%06x\n", plot_point_size(w, point->mark), point->mark.color);
     }
+
     count++;
   }
   if (!dry && count > 0) core_text_append(w->script, "EOD\n");
@@ -150,11 +157,13 @@ static void write_stroke(CoreText *script, double x0, double y0, double x1, doub
 static void write_whiskers(const PlotWriter *w, size_t panel) {
   const PlotPanel *p = &w->plot->panels[panel];
   const AnalysisAxis *y = y_axis(w, p);
+
   core_text_appendf(w->script, "$whiskers_%zu << EOD\n", panel);
   for (size_t i = 0; i < p->whisker_count; i++) {
     const PlotWhisker *k = &p->whiskers[i];
     double cap[2], low = y->log ? fmax(k->y[0], y->low) : k->y[0]; /* clamped like bands; then without a cap */
     const bool level = k->y[0] == k->y[1] && k->x[0] != k->x[1];
+
     write_stroke(w->script, k->x[0], low, k->x[1], k->y[1], k->color);
     for (int end = 0; end < 2; end++) {
       if (level) {
@@ -172,15 +181,18 @@ static void write_whiskers(const PlotWriter *w, size_t panel) {
 static void write_data(const PlotWriter *w) {
   for (size_t panel = 0; panel < w->plot->panel_count; panel++) {
     const PlotPanel *p = &w->plot->panels[panel];
+
     for (int shape = 0; shape < 2 * ANALYSIS_SHAPES; shape++) {
       write_points(w, panel, (AnalysisShape)(shape / 2), shape % 2, false);
     }
     if (p->whisker_count) write_whiskers(w, panel);
+
     for (size_t c = 0; c < p->curve_count; c++) {
       const PlotCurve *curve = &p->curves[c];
       core_text_appendf(w->script, "$curve_%zu_%zu << EOD\n", panel, c);
       for (size_t i = 0; i < curve->n; i++) write_pair(w->script, curve->values[4 * i], curve->values[4 * i + 1]);
       core_text_append(w->script, "EOD\n");
+
       if (!curve->band) continue;
       core_text_appendf(w->script, "$band_%zu_%zu << EOD\n", panel, c);
       write_band(w->script, curve, y_axis(w, p));
@@ -228,19 +240,23 @@ static void write_axis(const PlotWriter *w, const char *name, const AnalysisAxis
   const PlotLayout *l = &w->layout;
   const bool is_x = *name == 'x', chosen = is_x && w->plot->x_tick_count > 0, aslant = is_x && l->aslant;
   const double font = 0.9 * l->font;
+
   if (names->count)
     append_categories(names, numbered, font, aslant ? l->names_room : is_x ? INFINITY : 0.4 * w->plot->style->page_px,
                       &list);
   else if (chosen) append_chosen(w->plot, l, &list);
   else analysis_axis_ticks(axis, ticks, numbered, &list);
+
   core_text_appendf(w->script, "set %srange [%.10g:%.10g]\n%sset logscale %s\n", name, axis->low, axis->high,
                     axis->log ? "" : "un", name);
+
   const bool marked = !names->count || (is_x && !w->plot->y_names.count); /* bars and cells need none */
   core_text_appendf(w->script,
                     "set %stics out nomirror scale %s %s offset %s %s textcolor rgb '#%06x' font ',%.4g' (%s)\n", name,
                     marked ? "0.6,0.35" : "0,0", aslant ? "rotate by 45 right" : is_x ? "norotate" : "",
                     aslant ? "0,-0.15" : is_x ? "0,0.35" : "0.5,0", names->count || chosen ? "noenhanced" : "enhanced",
                     w->plot->style->foreground, font, core_text_string(&list));
+
   core_text_free(&list);
 }
 
@@ -347,6 +363,7 @@ static void write_texts(PlotWriter *w, const PlotPanel *panel) {
 static void write_panel_plot(const PlotWriter *w, size_t panel) {
   const PlotPanel *p = &w->plot->panels[panel];
   CoreText *s = w->script;
+
   core_text_append(s, "plot NaN notitle");
   for (size_t c = 0; c < p->curve_count; c++) {
     if (!p->curves[c].band) continue;
@@ -354,13 +371,16 @@ static void write_panel_plot(const PlotWriter *w, size_t panel) {
       s, ", \\\n  $band_%zu_%zu using 1:2 with filledcurves closed fillstyle solid noborder lc rgb '#e0%06x' notitle",
       panel, c, p->curves[c].mark.color);
   }
+
   for (size_t c = 0; c < p->curve_count; c++) {
     core_text_appendf(s, ", \\\n  $curve_%zu_%zu using 1:2 with lines %s%06x' notitle", panel, c,
                       plot_line_look(p->curves[c].line), p->curves[c].mark.color);
   }
+
   if (p->whisker_count)
     core_text_appendf(s, ", \\\n  $whiskers_%zu using 1:2:3:4:5 with vectors nohead lw 1.1 lc rgb variable notitle",
                       panel);
+
   for (int k = 0; k < 2 * ANALYSIS_SHAPES; k++) {
     char block[48];
     const AnalysisShape shape = (AnalysisShape)(k / 2);
@@ -369,6 +389,7 @@ static void write_panel_plot(const PlotWriter *w, size_t panel) {
     snprintf(block, sizeof block, "$points_%zu_%d_%d", panel, (int)shape, (int)hollow);
     plot_append_points(w, block, shape, hollow);
   }
+
   core_text_append(s, "\n");
 }
 
@@ -401,20 +422,24 @@ static void write_panel(PlotWriter *w, size_t panel) {
   size_t column = panel % l->columns, row = panel / l->columns;
   double left = l->left + (double)column * (l->panel_width + l->gap);
   double top = (double)row * (l->above + l->panel_height + l->below) + l->above, bottom = top + l->panel_height;
+
   core_text_appendf(w->script,
                     "\nset lmargin at screen %.5f; set rmargin at screen %.5f; set tmargin at screen %.5f; "
                     "set bmargin at screen %.5f\n",
                     screen_x(w, left), screen_x(w, left + l->panel_width), screen_y(w, top), screen_y(w, bottom));
+
   int labels = w->labels, arrows = w->arrows;
   write_panel_texts(w, panel, left, top);
   write_levels(w, p);
   write_boxes(w, p);
   write_texts(w, p);
+
   const AnalysisAxis *y = y_axis(w, p);
   if (column == 0 || p->has_y) write_y_title(w, y, left, (top + bottom) / 2);
   write_axis(w, "x", x_axis(w, p), &plot->x_names, plot->panel_count > 2 ? 4 : 5, true);
   write_axis(w, "y", y, &plot->y_names, PLOT_TICKS_Y, column == 0 || p->has_y);
   write_panel_plot(w, panel);
+
   for (int i = labels + 1; i <= w->labels; i++) core_text_appendf(w->script, "unset label %d\n", i);
   for (int i = arrows + 1; i <= w->arrows; i++) core_text_appendf(w->script, "unset arrow %d\n", i);
   if (p->box_count) core_text_append(w->script, "unset object\n");
@@ -452,26 +477,32 @@ static void write_page(PlotWriter *w) {
 
 void analysis_plot_script(AnalysisPlot *plot, const char *name, const char *header, CoreText *script) {
   if (plot->panel_count == 0) analysis_plot_panel(plot, "", "");
+
   finish_axes(plot);
   plot_legend_add_levels(plot);
   PlotWriter w = {.plot = plot, .layout = plot_layout_make(plot), .script = script};
   const AnalysisStyle *style = plot->style;
+
   make_titles(&w);
   append_comment(script, header);
   core_text_appendf(script, "# Draw again: gnuplot %s.gp\n\n", name);
   write_devices(&w, name);
   write_data(&w);
+
   core_text_append(script, "unset key\nset multiplot\n");
   write_page(&w);
+
   core_text_appendf(script,
                     "\nset border 3 lw 0.8 lc rgb '#%06x'\nset grid xtics ytics lw 0.6 lt 1 lc rgb '#%06x'\n"
                     "set grid nomxtics\n",
                     style->foreground, style->grid);
+
   if (plot->x_names.count) core_text_append(script, "set grid noxtics\n");
   if (plot->y_names.count) core_text_append(script, "set grid noytics\n");
   for (size_t panel = 0; panel < plot->panel_count; panel++) write_panel(&w, panel);
   core_text_append(script, "\nunset multiplot\nunset output\npass = pass + 1\n"
                    "if (!exists('alone') && (pass <= 2 || (pass == 3 && pdf))) reread\nundefine pass\n");
+
   plot_layout_cut_free(w.titles, plot->panel_count);
   plot_layout_free(&w.layout);
 }

@@ -65,6 +65,8 @@ static char *cut_front(const Texts *t, char *const *cut, size_t of) {
 char **plot_layout_cut_apart(const char *const *text, size_t count, double font_px, double room) {
   const Texts t = {text, count, font_px, room};
   char **cut = core_memory_zero_allocate(count + 1, sizeof *cut), **other = NULL;
+
+  /* Texts that are equal now lose their fronts instead of their ends. */
   for (size_t i = 0; i < count; i++) cut[i] = plot_layout_cut(text[i], font_px, room);
   other = core_memory_zero_allocate(count + 1, sizeof *other);
   for (size_t i = 0; i < count; i++)
@@ -74,6 +76,8 @@ char **plot_layout_cut_apart(const char *const *text, size_t count, double font_
     free(cut[i]);
     cut[i] = other[i];
   }
+
+  /* Texts that are still equal get numbers. */
   memset(other, 0, count * sizeof *other);
   for (size_t i = 0; i < count; i++) {
     char number[24];
@@ -87,6 +91,7 @@ char **plot_layout_cut_apart(const char *const *text, size_t count, double font_
     free(cut[i]);
     cut[i] = other[i];
   }
+
   free(other);
   return cut;
 }
@@ -120,22 +125,24 @@ static bool binds(const char *text, size_t at) {
 
 /* Returns the length of a line: up to a space between separable words, else up to any space, else as much as fits. */
 static size_t line_length(const char *text, double font, double room) {
-  size_t best = 0, any = 0, at = 0;
+  size_t best = 0, space = 0, length = 0;
   double width = 0;
-  while (text[at]) {
-    double of_character;
-    if (text[at] == ' ' && at > 0) {
-      any = at;
-      if (!binds(text, at)) best = at;
+
+  while (text[length]) {
+    double character_width;
+    if (text[length] == ' ' && length > 0) {
+      space = length;
+      if (!binds(text, length)) best = length;
     }
-    const size_t length = plot_font_character(text + at, font, false, &of_character);
-    width += of_character;
-    if (width > room && text[at] != ' ') break;
-    at += length;
+    const size_t bytes = plot_font_character(text + length, font, false, &character_width);
+    width += character_width;
+    if (width > room && text[length] != ' ') break;
+    length += bytes;
   }
-  if (!text[at]) return at;
-  if (best || any) return best ? best : any;
-  return at > 0 ? at : plot_font_character(text, font, false, &width);
+
+  if (!text[length]) return length;
+  if (best || space) return best ? best : space;
+  return length > 0 ? length : plot_font_character(text, font, false, &width);
 }
 
 size_t plot_layout_wrap(const char *text, double font, double room, void (*line)(void *, const char *), void *context) {
@@ -152,4 +159,3 @@ size_t plot_layout_wrap(const char *text, double font, double room, void (*line)
   }
   return lines;
 }
-

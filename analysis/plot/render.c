@@ -55,18 +55,22 @@ static int start_gnuplot(const char *directory, const char *script, int pass, pi
   /* -d: ignore gnuplotrc and ~/.gnuplot, which may set terminals and encodings */
   char *const arguments[] = {"gnuplot", "-d", "-e", variables, (char *)script, NULL};
   posix_spawn_file_actions_t actions;
+
   snprintf(variables, sizeof variables, "alone = 1; pass = %d", pass);
   TRY(core_files_path(messages, "%s/messages.%d", directory, pass));
+
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawn_file_actions_addchdir_np(&actions, directory);
+
   char **plain = plain_environment();
   int fault = posix_spawnp(child, "gnuplot", &actions, NULL, arguments, plain);
   free(plain);
   posix_spawn_file_actions_destroy(&actions);
   if (fault == 0) return CORE_OK;
+
   errno = fault;
   return core_error_errno(CORE_FAIL,
                           "gnuplot cannot be started (install gnuplot-nox or gnuplot; the .gp and .csv files "
@@ -91,9 +95,10 @@ static int run_gnuplot(const char *directory, const char *script) {
   enum { PASSES = 3 };
   pid_t children[PASSES];
   int code = CORE_OK, started = 0;
-  while (started < PASSES && code == CORE_OK) {
+  while (started < PASSES) {
     code = start_gnuplot(directory, script, started + 1, &children[started]);
-    started += code == CORE_OK;
+    if (code != CORE_OK) break;
+    started++;
   }
   for (int i = 0; i < started; i++) {
     if (code == CORE_OK) code = finish_gnuplot(directory, i + 1, children[i]);
@@ -138,14 +143,17 @@ static int annotate_png(const char *png, size_t size, const char *provenance, Co
   if (size < SIGNATURE_AND_HEADER || memcmp(png, "\x89PNG\r\n\x1a\n", 8) != 0) {
     return core_error(CORE_FAIL, "gnuplot wrote no PNG");
   }
+
   CoreText chunk = {0};
   core_text_append_bytes(&chunk, keyword, sizeof keyword);
   core_text_append(&chunk, provenance);
+
   core_text_append_bytes(out, png, SIGNATURE_AND_HEADER);
   append_big_endian(out, (uint32_t)(chunk.length - 4));
   core_text_append_bytes(out, chunk.data, chunk.length);
   append_big_endian(out, (uint32_t)crc32_z(0, (const unsigned char *)chunk.data, chunk.length));
   core_text_append_bytes(out, png + SIGNATURE_AND_HEADER, size - SIGNATURE_AND_HEADER);
+
   core_text_free(&chunk);
   return CORE_OK;
 }
@@ -155,10 +163,12 @@ static int annotate_png(const char *png, size_t size, const char *provenance, Co
 static int annotate_pdf(const char *pdf, size_t size, const char *provenance, CoreText *out) {
   static const char mark[] = "startxref";
   if (size < 8 || memcmp(pdf, "%PDF-", 5) != 0) return core_error(CORE_FAIL, "gnuplot wrote no PDF");
+
   size_t trailer = size;
   while (trailer > 0 && (size - trailer < sizeof mark - 1 || memcmp(pdf + trailer, mark, sizeof mark - 1) != 0))
     trailer--;
   if (trailer == 0) return core_error(CORE_FAIL, "gnuplot wrote a PDF without an end");
+
   core_text_append_bytes(out, pdf, trailer);
   for (const char *line = provenance; *line;) {
     size_t length = strcspn(line, "\n");
@@ -167,6 +177,7 @@ static int annotate_pdf(const char *pdf, size_t size, const char *provenance, Co
     core_text_append(out, "\n");
     line += length + (line[length] == '\n');
   }
+
   core_text_append_bytes(out, pdf + trailer, size - trailer);
   return CORE_OK;
 }

@@ -17,7 +17,7 @@
 #include "store/database/query.h"
 
 enum {
-  PLACES = 100,             /* points of a curve */
+  POINTS = 100,             /* points of a curve */
   SERIES_MAX = 60,          /* maximum number of configurations with curves */
   IMAGE_BYTES_MAX = 4000000,
 };
@@ -38,7 +38,7 @@ static const char evaluation_sql[] =
   "SELECT transitions, coalesce(solve_rate, episode_return) FROM evaluation WHERE run_id = ?1 AND level_set ="
   " (SELECT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set <> 'train', level_set LIMIT 1) ORDER BY "
   "iteration";
-/* Reads the first iteration at or after a point: at most PLACES lookups per run, however many rows it has. */
+/* Reads the first iteration at or after a point: at most POINTS lookups per run, however many rows it has. */
 static const char iteration_sql[] = "SELECT iteration, transitions, solve_rate, kl, ddr, entropy, grad_norm_actor, "
                                     "explained_variance FROM iteration WHERE run_id = ?1 AND iteration >= ?2"
                                     " ORDER BY iteration LIMIT 1";
@@ -70,13 +70,15 @@ static int read_iterations(Queries *q, const char *id, AnalysisCurve *curves) {
   store_query_reset(q->last);
   store_query_bind_text(q->last, 1, id);
   TRY(store_query_step(q->last, &row));
+
   int64_t last = row ? store_query_int(q->last, 0) : 0, next = 1;
-  for (int64_t place = 1; place <= PLACES && next <= last; place++) {
-    int64_t wanted = (last * place + PLACES - 1) / PLACES;
+  for (int64_t point = 1; point <= POINTS && next <= last; point++) {
+    int64_t wanted = (last * point + POINTS - 1) / POINTS;
     store_query_reset(q->iteration);
     store_query_bind_text(q->iteration, 1, id);
     store_query_bind_int(q->iteration, 2, wanted > next ? wanted : next);
     TRY(store_query_step(q->iteration, &row));
+
     if (!row) break;
     next = store_query_int(q->iteration, 0) + 1;
     for (int m = 1; m < MEASURES; m++)
@@ -108,23 +110,27 @@ static AnalysisRange series_range(const AnalysisReport *report, const size_t *ru
  * value. */
 static json_t *average(const AnalysisReport *report, const AnalysisCurve *curves, const size_t *task, size_t tasks,
                        const size_t *run, size_t runs, size_t measure, const double *grid, size_t n) {
-  AnalysisCurve *of = core_memory_allocate((runs + 1) * sizeof *of);
+  AnalysisCurve *measured = core_memory_allocate((runs + 1) * sizeof *measured);
   double *mean = core_memory_allocate((3 * n + 1) * sizeof *mean);
   size_t *reached = core_memory_allocate((n + 1) * sizeof *reached), most = 0;
-  for (size_t r = 0; r < runs; r++) of[r] = curves[r * MEASURES + measure];
+  for (size_t r = 0; r < runs; r++) measured[r] = curves[r * MEASURES + measure];
+
   const AnalysisCurveOptions manner = {ANALYSIS_AGGREGATE_MEAN, series_range(report, run, runs, measure), task,
                                        tasks};
-  analysis_curve_average(of, runs, &manner, grid, n, mean, mean + n, mean + 2 * n, reached);
+  analysis_curve_average(measured, runs, &manner, grid, n, mean, mean + n, mean + 2 * n, reached);
+
   json_t *counts = json_array();
   for (size_t i = 0; i < n; i++) {
     json_array_append_new(counts, json_integer((json_int_t)reached[i]));
     if (reached[i] > most) most = reached[i];
   }
+
   json_t *object = most == 0 ? NULL
                              : json_pack("{s:o, s:o, s:o, s:O}", "mean", numbers(mean, n), "low", numbers(mean + n, n),
                                          "high", numbers(mean + 2 * n, n), "runs", counts);
+
   json_decref(counts);
-  free(of);
+  free(measured);
   free(mean);
   free(reached);
   return object;
@@ -148,22 +154,28 @@ static int add_series(const AnalysisReport *report, Queries *q, size_t group, co
   size_t runs = report->groups.groups[group].run_count;
   AnalysisCurve *curves = core_memory_zero_allocate(runs * MEASURES + 1, sizeof *curves);
   size_t *task_of = core_memory_allocate((report->selection.count + 1) * sizeof *task_of);
-  size_t *task = core_memory_allocate(2 * (runs + 1) * sizeof *task), *run = task + runs + 1, at = 0;
+  size_t *task = core_memory_allocate(2 * (runs + 1) * sizeof *task), *run = task + runs + 1, count = 0;
   const size_t tasks = analysis_tasks_find(&report->selection, task_of);
+
   for (size_t r = 0; r < report->selection.count; r++) {
     if (report->groups.group_of[r] != group) continue;
-    run[at] = r;
-    task[at++] = task_of[r];
+    run[count] = r;
+    task[count++] = task_of[r];
   }
+
   json_t *values = json_object();
   int code = read_group(report, q, group, curves);
-  for (size_t m = 0; m < MEASURES && code == CORE_OK; m++) {
-    json_t *curve = average(report, curves, task, tasks, run, runs, m, grid, PLACES + 1);
-    if (curve) json_object_set_new(values, series_measures[m].name, curve);
+  if (code == CORE_OK) {
+    for (size_t m = 0; m < MEASURES; m++) {
+      json_t *curve = average(report, curves, task, tasks, run, runs, m, grid, POINTS + 1);
+      if (curve) json_object_set_new(values, series_measures[m].name, curve);
+    }
   }
+
   json_array_append_new(
     list, json_pack("{s:o, s:o, s:o}", "label", analysis_report_text(report->groups.groups[group].label), "color",
                     color, "values", values));
+
   for (size_t i = 0; i < runs * MEASURES; i++) analysis_curve_free(&curves[i]);
   free(curves);
   free(task_of);
@@ -199,33 +211,40 @@ static Ranked *rank_groups(const AnalysisReport *report) {
 
 int analysis_report_add_curves(const AnalysisReport *report, json_t *root) {
   Queries q = {0};
-  double grid[PLACES + 1], last = 0;
+  double grid[POINTS + 1], last = 0;
   char note[384];
   size_t shown = report->groups.count < SERIES_MAX ? report->groups.count : SERIES_MAX;
   json_t *series = json_array(), *words = json_object();
+
   for (size_t r = 0; r < report->selection.count; r++) last = fmax(last, report->measured[r].transitions);
-  for (size_t i = 0; i <= PLACES; i++) grid[i] = last * (double)i / PLACES;
+  for (size_t i = 0; i <= POINTS; i++) grid[i] = last * (double)i / POINTS;
   for (size_t m = 0; m < MEASURES; m++)
     json_object_set_new(words, series_measures[m].name, core_json_text(series_measures[m].words));
-  json_t *curves = json_pack("{s:o, s:o, s:o}", "x", numbers(grid, PLACES + 1), "series", series, "measures", words);
+  json_t *curves = json_pack("{s:o, s:o, s:o}", "x", numbers(grid, POINTS + 1), "series", series, "measures", words);
   json_object_set_new(root, "curves", curves);
+
   int code = store_query_open(report->database, evaluation_sql, &q.evaluation);
   if (code == CORE_OK) code = store_query_open(report->database, iteration_sql, &q.iteration);
   if (code == CORE_OK) code = store_query_open(report->database, last_sql, &q.last);
   Ranked *order = rank_groups(report);
   AnalysisPageColors colors = analysis_page_colors_create(&report->groups);
-  for (size_t i = 0; i < shown && code == CORE_OK; i++)
+  for (size_t i = 0; i < shown; i++) {
+    if (code != CORE_OK) break;
     code = add_series(report, &q, order[i].group, grid, analysis_page_color(&colors, order[i].group), series);
+  }
   analysis_page_colors_free(&colors);
+
   int length = snprintf(note, sizeof note,
                         "Mean over the runs of a configuration (their number in brackets), 95 %% interval where at "
                         "least 3 runs are there; KL and DDR as geometric means; never beyond a run's own end. "
                         "Best final score first%s.",
                         shown < report->groups.count ? "; the others are under Configurations" : "");
+
   if (q.infinite)
     snprintf(note + length, sizeof note - (size_t)length, " Infinite values, skipped: %zu, in %zu run%s.",
              q.infinite, q.infinite_runs, q.infinite_runs == 1 ? "" : "s");
   json_object_set_new(curves, "note", core_json_text(note));
+
   free(order);
   store_query_close(&q.evaluation);
   store_query_close(&q.iteration);
@@ -257,21 +276,25 @@ static int run_quietly(const AnalysisFigure *figure, int argc, char **argv, char
   fflush(stderr);
   int out = dup(1), err = dup(2);
   if (!file || null < 0 || out < 0 || err < 0) return core_error_errno(CORE_FAIL, "cannot redirect a figure's output");
+
   dup2(fileno(file), 1);
   dup2(null, 2);
   int code = figure->run(argc, argv);
   fflush(stdout);
+
   dup2(out, 1);
   dup2(err, 2);
   close(out);
   close(err);
   close(null);
+
   long size = ftell(file);
   size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : size;
   rewind(file);
   *output = core_memory_zero_allocate((size_t)(size > 0 ? size : 0) + 1, 1);
   size_t got = fread(*output, 1, (size_t)(size > 0 ? size : 0), file);
   (*output)[got] = '\0';
+
   fclose(file);
   return code;
 }
@@ -304,14 +327,17 @@ static char *read_image(const char *directory, const char *name) {
 int analysis_report_add_figures(const AnalysisReport *report, const char *directory, json_t *section) {
   json_t *drawn = json_array(), *missing = json_array();
   char figures[CORE_PATH_MAX];
+
   json_object_set_new(section, "figures", drawn);
   json_object_set_new(section, "missing_figures", missing);
   TRY(core_files_path(figures, "%s/figures", directory));
   TRY(core_files_make_directories(figures));
+
   const char **argv = core_memory_zero_allocate(2 * report->where->count + 8, sizeof *argv);
   for (const AnalysisFigure *f = analysis_figures; f->name; f++) {
     int argc = 0;
     char *output = NULL;
+
     argv[argc++] = f->name;
     argv[argc++] = report->path;
     argv[argc++] = "-o";
@@ -324,8 +350,10 @@ int analysis_report_add_figures(const AnalysisReport *report, const char *direct
       argv[argc++] = "--where";
       argv[argc++] = report->where->items[i];
     }
+
     remove_images(directory, f->name);
     int code = run_quietly(f, argc, (char **)argv, &output);
+
     char *image = code == CORE_OK ? read_image(directory, f->name) : NULL;
     if (image) {
       json_array_append_new(drawn, json_pack("{s:s, s:s, s:o, s:o}", "name", f->name, "summary", f->summary, "image",
@@ -336,10 +364,12 @@ int analysis_report_add_figures(const AnalysisReport *report, const char *direct
                             json_pack("{s:s, s:s, s:o}", "name", f->name, "summary", f->summary, "reason",
                                       analysis_report_text(code == CORE_OK ? "no picture" : core_error_message())));
     }
+
     core_error_clear();
     free(image);
     free(output);
   }
+
   free(argv);
   return CORE_OK;
 }

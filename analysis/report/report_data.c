@@ -66,8 +66,10 @@ static int add_run_columns(StoreQuery *query, const char *id, json_t *object, bo
   store_query_reset(query);
   store_query_bind_text(query, 1, id);
   TRY(store_query_step(query, &row));
+
   *is_marked = false;
   if (!row) return CORE_OK;
+
   for (int i = 0; i < 3; i++) set_number(object, numbers[i], store_query_real(query, i));
   set_text(object, "host", store_query_text(query, 3));
   set_number(object, "heartbeat", store_query_real(query, 4));
@@ -75,6 +77,7 @@ static int add_run_columns(StoreQuery *query, const char *id, json_t *object, bo
   set_text(object, "tags", store_query_text(query, 6));
   set_text(object, "note", store_query_text(query, 7));
   json_object_set_new(object, "pinned", json_boolean(store_query_int(query, 8) != 0));
+
   *is_marked = store_query_text(query, 6) || store_query_text(query, 7) || store_query_int(query, 8) != 0;
   return CORE_OK;
 }
@@ -113,14 +116,18 @@ int analysis_report_add_runs(const AnalysisReport *report, json_t *root) {
     "SELECT iteration, transitions, attempt, host, heartbeat, message, " TAGS_OF("'run'", "run.id") ", "
     NOTE_OF("'run'", "run.id")
     ", EXISTS(SELECT 1 FROM annotation WHERE key = 'pinned' AND value = id) FROM run WHERE id = ?1";
+
   const size_t runs = report->selection.count;
   StoreQuery *query = NULL;
   json_t *list = json_array();
   json_object_set_new(root, "runs", list);
   TRY(store_query_open(report->database, sql, &query));
+
   const bool begun = store_query_begin_reading(report->database);
   int code = CORE_OK;
-  for (size_t r = 0; r < runs && json_array_size(list) < RUNS_MAX && code == CORE_OK; r++) {
+
+  for (size_t r = 0; r < runs && json_array_size(list) < RUNS_MAX; r++) {
+    if (code != CORE_OK) break;
     json_t *object = run_object(report, r);
     bool is_marked = false;
     code = add_run_columns(query, report->selection.runs[r].id, object, &is_marked);
@@ -128,6 +135,7 @@ int analysis_report_add_runs(const AnalysisReport *report, json_t *root) {
       json_array_append(list, object);
     json_decref(object);
   }
+
   store_query_close(&query);
   store_query_end_reading(report->database, begun);
   if (runs > RUNS_MAX) add_runs_note(json_array_size(list), runs, root);
@@ -163,11 +171,13 @@ static void add_means(const AnalysisReport *report, json_t *root) {
     {"ddr", ANALYSIS_MEASURE_ddr}, {"kl", ANALYSIS_MEASURE_kl}, {"speed", ANALYSIS_MEASURE_speed}};
   json_t *list = json_array();
   const size_t runs = report->selection.count + 1;
+
   Room whole = {.members = analysis_grouping_members(&report->groups, report->selection.count),
                 .value = core_memory_allocate(runs * sizeof(double)),
                 .task = core_memory_allocate(runs * sizeof(size_t)),
                 .run = core_memory_allocate(runs * sizeof(size_t)),
                 .task_of = core_memory_allocate(runs * sizeof(size_t))}, *room = &whole;
+
   room->tasks = analysis_tasks_find(&report->selection, room->task_of);
   for (size_t g = 0; g < report->groups.count; g++) {
     json_t *object = json_object();
@@ -176,16 +186,20 @@ static void add_means(const AnalysisReport *report, json_t *root) {
       ended += report->measured[room->members.run[i]].ended;
       censored += report->measured[room->members.run[i]].censored;
     }
+
     set_text(object, "label", report->groups.groups[g].label);
     set_number(object, "runs", (double)report->groups.groups[g].run_count);
     set_number(object, "ended", (double)ended);
     set_number(object, "censored", (double)censored);
+
     json_object_set_new(object, "final", interval_of(score_interval(report, g, ANALYSIS_MEASURE_final, room)));
     json_object_set_new(object, "best", interval_of(score_interval(report, g, ANALYSIS_MEASURE_best, room)));
     for (size_t m = 0; m < sizeof means / sizeof *means; m++)
       set_number(object, means[m].key, score_interval(report, g, means[m].measure, room).center);
+
     json_array_append_new(list, object);
   }
+
   analysis_members_free(&room->members);
   free(room->value);
   free(room->task);
@@ -199,26 +213,30 @@ static void add_differences(const AnalysisReport *report, json_t *root) {
   const AnalysisGrouping *groups = &report->groups;
   json_t *keys = json_array(), *rows = json_array();
   CoreText value = {0}, shared = {0};
+
   for (size_t k = 0; k < groups->key_count; k++) json_array_append_new(keys, core_json_text(groups->keys[k]->name));
   for (size_t g = 0; g < groups->count; g++) {
     json_t *values = json_array();
     for (size_t k = 0; k < groups->key_count; k++)
       json_array_append_new(
         values, analysis_report_text(analysis_key_value(groups->groups[g].config, groups->keys[k], &value)));
+
     json_t *object = json_object();
     set_text(object, "label", groups->groups[g].label);
     json_object_set_new(object, "values", values);
     json_array_append_new(rows, object);
   }
+
   size_t count;
-  const CoreConfigRow *all = core_config_rows(&count);
+  const CoreConfigRow *settings = core_config_rows(&count);
   for (size_t i = 0; i < count; i++) {
-    bool varies = strcmp(all[i].name, "train.seed") == 0;
-    for (size_t k = 0; k < groups->key_count; k++) varies = varies || groups->keys[k] == &all[i];
-    if (!varies && all[i].identity && groups->count)
-      core_text_appendf(&shared, "%s = %s\n", all[i].name,
-                        analysis_config_get(groups->groups[0].config, &all[i], &value));
+    bool varies = strcmp(settings[i].name, "train.seed") == 0;
+    for (size_t k = 0; k < groups->key_count; k++) varies = varies || groups->keys[k] == &settings[i];
+    if (!varies && settings[i].identity && groups->count)
+      core_text_appendf(&shared, "%s = %s\n", settings[i].name,
+                        analysis_config_get(groups->groups[0].config, &settings[i], &value));
   }
+
   json_object_set_new(root, "differences", json_pack("{s:o, s:o}", "keys", keys, "rows", rows));
   set_text(root, "shared_settings", core_text_string(&shared));
   core_text_free(&value);
@@ -237,35 +255,44 @@ int analysis_report_add_claims(const AnalysisReport *report, json_t *root) {
   size_t count = 0;
   json_t *claims = json_array();
   json_object_set_new(root, "claims", claims);
+
   const AnalysisClaimsOptions asked = {0};
   AnalysisSelection selection = {0};
   int code = analysis_select_with_copies(report->database, report->sweep, report->where->items, report->where->count,
                                          &selection);
   if (code == CORE_OK) code = analysis_claims_evaluate(report->database, &selection, &asked, &list, &count);
-  for (size_t i = 0; i < count && code == CORE_OK; i++) {
-    const AnalysisClaimResult *f = &list[i];
-    if (!analysis_claim_has_runs(f)) continue;
-    json_t *object = json_object();
-    set_text(object, "verdict", analysis_verdict_name(f->verdict));
-    set_text(object, "paper", f->claim->paper);
-    set_text(object, "figure", f->claim->figure);
-    set_text(object, "sentence", f->claim->sentence);
-    set_text(object, "data", f->claim->data);
-    set_text(object, "statistic", f->statistic);
-    set_text(object, "measure", analysis_measure_label(f->claim->measure));
-    set_text(object, "direction", f->direction);
-    set_text(object, "reason", f->reason);
-    set_number(object, "estimate", f->interval.center);
-    set_number(object, "low", f->interval.low);
-    set_number(object, "high", f->interval.high);
-    set_number(object, "p_for", f->p_for);
-    set_number(object, "p_against", f->p_against);
-    json_object_set_new(object, "ratio", json_boolean(f->comparison == ANALYSIS_BY_RATIO &&
-                                                      !analysis_test_is_of_ranks(f->claim->test)));
-    set_number(object, "runs", (double)f->runs);
-    json_object_set_new(object, "more_seeds", f->more_seeds ? json_integer((json_int_t)f->more_seeds) : json_null());
-    json_array_append_new(claims, object);
+
+  if (code == CORE_OK) {
+    for (size_t i = 0; i < count; i++) {
+      const AnalysisClaimResult *f = &list[i];
+      if (!analysis_claim_has_runs(f)) continue;
+      json_t *object = json_object();
+
+      set_text(object, "verdict", analysis_verdict_name(f->verdict));
+      set_text(object, "paper", f->claim->paper);
+      set_text(object, "figure", f->claim->figure);
+      set_text(object, "sentence", f->claim->sentence);
+      set_text(object, "data", f->claim->data);
+      set_text(object, "statistic", f->statistic);
+      set_text(object, "measure", analysis_measure_label(f->claim->measure));
+      set_text(object, "direction", f->direction);
+      set_text(object, "reason", f->reason);
+
+      set_number(object, "estimate", f->interval.center);
+      set_number(object, "low", f->interval.low);
+      set_number(object, "high", f->interval.high);
+      set_number(object, "p_for", f->p_for);
+      set_number(object, "p_against", f->p_against);
+
+      json_object_set_new(object, "ratio", json_boolean(f->comparison == ANALYSIS_BY_RATIO &&
+                                                        !analysis_test_is_of_ranks(f->claim->test)));
+      set_number(object, "runs", (double)f->runs);
+      json_object_set_new(object, "more_seeds", f->more_seeds ? json_integer((json_int_t)f->more_seeds) : json_null());
+
+      json_array_append_new(claims, object);
+    }
   }
+
   analysis_claims_free(&list, count);
   analysis_selection_free(&selection);
   return code;
@@ -324,11 +351,13 @@ static int add_sweeps(StoreDatabase *database, const char *sweeps, json_t *root)
   bool row = false;
   int code;
   json_object_set_new(root, "sweeps", list);
+
   TRY(store_query_open(database,
                        "SELECT name, ini, created, (SELECT count(*) FROM sweep_run WHERE sweep = sweep.name), "
                        TAGS_OF("'sweep'", "sweep.name") ", " NOTE_OF("'sweep'", "sweep.name")
                        " FROM sweep WHERE ?1 IS NULL OR instr(',' || ?1 || ',', ',' || name || ',') > 0 ORDER BY name",
                        &query));
+
   if (sweeps) store_query_bind_text(query, 1, sweeps);
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     json_t *object = json_object();
@@ -338,8 +367,10 @@ static int add_sweeps(StoreDatabase *database, const char *sweeps, json_t *root)
     set_number(object, "runs", store_query_real(query, 3));
     set_text(object, "tags", store_query_text(query, 4));
     set_text(object, "note", store_query_text(query, 5));
+
     json_array_append_new(list, object);
   }
+
   store_query_close(&query);
   return code;
 }
@@ -366,9 +397,11 @@ int analysis_report_add_provenance(const AnalysisReport *report, json_t *root) {
   char date[32], program[128];
   time_t now = time(NULL);
   struct tm utc;
+
   strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&now, &utc));
   snprintf(program, sizeof program, "analyze %s, commit %s", core_version(), core_commit());
   const char *slash = strrchr(report->path, '/');
+
   json_object_set_new(root, "provenance", list);
   add_tiles(report, root);
   add_pair(list, "database", slash ? slash + 1 : report->path);
@@ -376,16 +409,17 @@ int analysis_report_add_provenance(const AnalysisReport *report, json_t *root) {
   add_pair(list, "date", date);
   add_pair(list, "filter", report->selection.filter);
   add_pair(list, "query", report->selection.sql);
+
   CoreText mixed = {0};
   analysis_codes_describe(&report->selection, &mixed);
   if (mixed.length > 0) add_pair(list, "code", mixed.data);
   core_text_free(&mixed);
+
   CoreText intervals = {0};
   core_text_appendf(&intervals, "%s; claims: permutations and Student t, see there", analysis_interval_description);
-  add_pair(
-    list, "intervals",
-    core_text_string(&intervals));
+  add_pair(list, "intervals", core_text_string(&intervals));
   core_text_free(&intervals);
+
   TRY(add_plans(report->database, report->sweep, list));
   TRY(add_list(report->database, report->sweep, list, "trainers' commits", "SELECT DISTINCT git_commit" OF_ASKED));
   TRY(add_list(report->database, report->sweep, list, "hosts", "SELECT DISTINCT host" OF_ASKED));

@@ -77,16 +77,19 @@ static int add_others(const AnalysisReport *report, const AnalysisMembership *me
   others.selection.runs = core_memory_allocate((report->selection.count + 1) * sizeof *others.selection.runs);
   others.groups = (AnalysisGrouping){0};
   others.measured = NULL;
+
   for (size_t r = 0; r < report->selection.count; r++) {
     bool member = false;
     for (size_t s = 0; s < membership->sweeps; s++) member |= analysis_membership_has(membership, r, s);
     if (!member) others.selection.runs[others.selection.count++] = report->selection.runs[r];
   }
+
   int code = CORE_OK;
   if (others.selection.count > 0) {
     code = group_and_measure(&others);
     if (code == CORE_OK) code = fill_section(&others, NULL, new_section(sections, "Runs of no sweep"));
   }
+
   free(others.selection.runs);
   free(others.measured);
   analysis_grouping_free(&others.groups);

@@ -93,14 +93,17 @@ static int nothing_left(StoreDatabase *database) {
   int code;
   TRY(store_query_open(database, "SELECT DISTINCT value FROM annotation WHERE key = 'tag' ORDER BY value LIMIT 40",
                        &query));
+
   while ((code = store_query_step(query, &row)) == CORE_OK && row)
     core_text_appendf(&tags, "%s%s", tags.length ? ", " : "", store_query_text(query, 0));
   store_query_close(&query);
+
   if (code == CORE_OK && tags.length)
     code = core_error(CORE_FAIL, "no run has this tag, pin or code; existing tags: %.400s",
                       core_text_string(&tags));
   else if (code == CORE_OK)
     code = core_error(CORE_FAIL, "no run has this tag, pin or code; sweep tag SWEEP|RUN TAG adds one");
+
   core_text_free(&tags);
   return code;
 }
@@ -108,14 +111,16 @@ static int nothing_left(StoreDatabase *database) {
 int analysis_filter_annotated(StoreDatabase *database, const char *const *where, size_t count,
                             AnalysisSelection *selection, CoreText *filter) {
   Marks marks = {NULL, NULL};
-  bool any = false;
+  bool is_annotated = false;
+
   for (size_t i = 0; i < count; i++) {
     if (!analysis_is_annotation(where[i])) continue;
     TRY(check(where[i]));
     core_text_appendf(filter, "; %s", where[i]);
-    any = true;
+    is_annotated = true;
   }
-  if (!any) return CORE_OK;
+  if (!is_annotated) return CORE_OK;
+
   int code = store_query_open(database,
                               "SELECT EXISTS(SELECT 1 FROM annotation WHERE key = 'tag' AND value = ?2 AND "
                               "(subject = 'run' AND name = ?1 OR subject = 'sweep' AND name IN "
@@ -125,6 +130,7 @@ int analysis_filter_annotated(StoreDatabase *database, const char *const *where,
                             "SELECT EXISTS(SELECT 1 FROM annotation WHERE key = 'pinned' AND value = ?1)",
                             &marks.pinned);
   if (code == CORE_OK) code = keep(&marks, where, count, selection);
+
   if (marks.tag) store_query_close(&marks.tag);
   if (marks.pinned) store_query_close(&marks.pinned);
   return code == CORE_OK && selection->count == 0 ? nothing_left(database) : code;

@@ -33,8 +33,11 @@ int analysis_budget_read_batches(StoreDatabase *database, AnalysisSelection *sel
   TRY(store_query_open(database, batch_sql, &query));
   const bool begun = store_query_begin_reading(database);
   int code = CORE_OK;
-  for (size_t r = 0; r < selection->count && code == CORE_OK; r++)
-    if (selection->runs[r].config.shared->program) code = read_batch(query, &selection->runs[r]);
+  for (size_t r = 0; r < selection->count; r++) {
+    if (!selection->runs[r].config.shared->program) continue;
+    code = read_batch(query, &selection->runs[r]);
+    if (code != CORE_OK) break;
+  }
   store_query_close(&query);
   store_query_end_reading(database, begun);
   return code;

@@ -61,8 +61,11 @@ void analysis_codes_describe(const AnalysisSelection *selection, CoreText *text)
   const AnalysisRun **order = core_memory_allocate((selection->count + 1) * sizeof *order);
   CoreText what = {0};
   size_t configurations = 0;
+
   for (size_t r = 0; r < selection->count; r++) order[r] = &selection->runs[r];
   qsort(order, selection->count, sizeof *order, by_cell);
+
+  /* Runs of a cell are neighbors. */
   for (size_t first = 0, end; first < selection->count; first = end) {
     const AnalysisRun *one = order[first], *other = NULL;
     for (end = first; end < selection->count && strcmp(order[end]->cell, order[first]->cell) == 0; end++) {
@@ -72,9 +75,11 @@ void analysis_codes_describe(const AnalysisSelection *selection, CoreText *text)
     configurations += other != NULL;
     if (other && what.length == 0) describe_difference(selection, one, other, &what);
   }
+
   if (configurations > 0)
     core_text_appendf(text, "%zu configuration%s runs by different code (%s); --where code=HASH takes those of one",
                       configurations, configurations == 1 ? " has" : "s have", core_text_string(&what));
+
   core_text_free(&what);
   free(order);
 }

@@ -97,8 +97,10 @@ bool analysis_column_is_number(const AnalysisColumn *column) {
 static int find_column(const char *asked_by, const char *wanted, const AnalysisColumn **column) {
   const char **names = core_memory_allocate((2 * COLUMNS + metric_count) * sizeof *names);
   size_t count = 0;
+
   *column = find_metric(wanted);
   for (size_t i = 0; i < metric_count; i++) names[count++] = metrics[i]->metric;
+
   for (size_t i = COLUMNS; i-- > 0;) {
     if (!analysis_column_is_number(&columns[i])) continue;
     /* Evaluations come first, so that solve_rate is theirs; the training one is iteration.solve_rate. */
@@ -107,9 +109,12 @@ static int find_column(const char *asked_by, const char *wanted, const AnalysisC
     names[count++] = analysis_column_short(&columns[i]);
     names[count++] = columns[i].name;
   }
+
   const char *synonym = *column ? NULL : core_config_find_metric_synonym(wanted);
-  for (size_t i = COLUMNS; synonym && i-- > 0;)
+  const size_t named = synonym ? COLUMNS : 0;
+  for (size_t i = named; i-- > 0;)
     if (strcmp(synonym, analysis_column_short(&columns[i])) == 0) *column = &columns[i];
+
   const char *near = *column ? NULL : core_text_nearest(wanted, names, count);
   free(names);
   if (*column) return CORE_OK;
@@ -214,11 +219,13 @@ int analysis_column_read(const AnalysisColumn *column, StoreQuery *query, const 
   const AnalysisBounds bounds = analysis_bounds_of(&run->config);
   bool row = false;
   int code;
+
   store_query_reset(query);
   store_query_bind_text(query, 1, run->id);
   store_query_bind_text(query, 2, level_set);
   store_query_bind_int(query, 3, abscissa == ANALYSIS_SECONDS);
   if (column->metric) store_query_bind_text(query, 4, column->metric);
+
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     double x = store_query_real(query, (int)abscissa), y = store_query_real(query, 3);
     bool start = abscissa == ANALYSIS_SECONDS && store_query_int(query, 1) == 0; /* no training time has passed */

@@ -166,6 +166,7 @@ int analysis_configs_parse(AnalysisConfigs *configs, const char *json, const Ana
   crypto_generichash_state state;
   int64_t written = 0;
   const char *end = NULL, *digits = find_seed(json, &end, &written);
+
   crypto_generichash_init(&state, NULL, 0, sizeof hash);
   crypto_generichash_update(&state, (const unsigned char *)json, digits ? (size_t)(digits - json) : strlen(json));
   if (digits) crypto_generichash_update(&state, (const unsigned char *)end, strlen(end));

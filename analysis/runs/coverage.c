@@ -70,6 +70,7 @@ static int list_files(const char *directory, StateFile **files, size_t *count) {
   *files = NULL;
   *count = 0;
   if (!core_files_exists(directory)) return CORE_OK;
+
   TRY(core_files_list(directory, &names, &name_count));
   *files = core_memory_allocate((name_count + 1) * sizeof **files);
   for (size_t i = 0; i < name_count; i++) {
@@ -79,6 +80,7 @@ static int list_files(const char *directory, StateFile **files, size_t *count) {
     code = core_files_path(file->path, "%s/%s", directory, names[i]);
     ++*count;
   }
+
   for (size_t i = 0; i < name_count; i++) free(names[i]);
   free(names);
   qsort(*files, *count, sizeof **files, by_iteration);
@@ -90,18 +92,22 @@ static int add_file(const StateFile *file, AnalysisStates *states) {
   size_t size;
   Matrix matrix;
   TRY(core_files_read(file->path, 0, &data, &size));
-  const bool good = read_header(data, size, &matrix) &&
-                    size - matrix.header == matrix.count * matrix.features * sizeof(float);
-  if (!good || (states->count > 0 && matrix.features != states->features)) {
+
+  const bool is_good = read_header(data, size, &matrix) &&
+                       size - matrix.header == matrix.count * matrix.features * sizeof(float);
+  if (!is_good || (states->count > 0 && matrix.features != states->features)) {
     free(data);
     return no_matrix(file->path);
   }
+
   const size_t count = states->count + matrix.count, row = matrix.features * sizeof(float);
   states->features = matrix.features;
   states->rows = core_memory_resize(states->rows, count * row + 1);
   states->iteration = core_memory_resize(states->iteration, (count + 1) * sizeof *states->iteration);
+
   memcpy(states->rows + states->count * matrix.features, data + matrix.header, matrix.count * row);
   for (size_t i = states->count; i < count; i++) states->iteration[i] = (double)file->iteration;
+
   states->count = count;
   free(data);
   return CORE_OK;
@@ -112,7 +118,10 @@ int analysis_states_read(const char *directory, AnalysisStates *states) {
   size_t count;
   *states = (AnalysisStates){0};
   int code = list_files(directory, &files, &count);
-  for (size_t i = 0; i < count && code == CORE_OK; i++) code = add_file(&files[i], states);
+  for (size_t i = 0; i < count; i++) {
+    if (code != CORE_OK) break;
+    code = add_file(&files[i], states);
+  }
   free(files);
   if (code != CORE_OK) analysis_states_free(states);
   return code;
@@ -123,16 +132,20 @@ int analysis_states_count(const char *directory, size_t *count) {
   size_t file_count;
   int code = list_files(directory, &files, &file_count);
   *count = 0;
-  for (size_t i = 0; i < file_count && code == CORE_OK; i++) {
+
+  for (size_t i = 0; i < file_count; i++) {
+    if (code != CORE_OK) break;
     char start[512];
     Matrix matrix;
     FILE *file = NULL;
+
     if (core_files_open_plain(files[i].path, &file) != CORE_OK) core_error_clear();
     const size_t size = file ? fread(start, 1, sizeof start, file) : 0;
     if (file) fclose(file);
     if (read_header(start, size, &matrix)) *count += matrix.count;
     else code = no_matrix(files[i].path);
   }
+
   free(files);
   return code;
 }
@@ -198,10 +211,13 @@ static Standard standardize(const float *states, size_t count, AnalysisPlane *pl
                 .feature = core_memory_allocate((features + 1) * sizeof *s.feature),
                 .z = core_memory_zero_allocate((spare + 1) * n + 1, sizeof *s.z)};
   bool varies = false;
+
   for (size_t f = 0; f < features; f++) {
     double *row = s.z + (s.is_sketched ? spare : s.kept) * n, sign; /* sketch: the row after the last is scratch */
+
     if (!standardize_feature(states, finite, n, f, plane, row)) continue;
     varies = true;
+
     if (!s.is_sketched) {
       s.feature[s.kept++] = f;
       continue;
@@ -209,6 +225,7 @@ static Standard standardize(const float *states, size_t count, AnalysisPlane *pl
     double *sketch = s.z + sketch_row(f, &sign) * n;
     for (size_t i = 0; i < n; i++) sketch[i] += sign * row[i];
   }
+
   if (s.is_sketched) s.kept = varies ? SKETCH_ROWS : 0;
   free(finite);
   return s;
@@ -255,12 +272,15 @@ static double orthonormal(double *v, const double *other, size_t n) {
 static void leading(const double *c, size_t d, double *vector[2], double value[2]) {
   enum { STEPS_MAX = 1000 };
   double *next[2] = {core_memory_allocate((d + 1) * sizeof **next), core_memory_allocate((d + 1) * sizeof **next)};
+
   for (size_t i = 0; i < d; i++) {
     vector[0][i] = 1 + 1e-3 * (double)(i % 7);
     vector[1][i] = i % 2 ? 1 : -1 - 1e-3 * (double)(i % 5);
   }
+
   orthonormal(vector[0], NULL, d);
   orthonormal(vector[1], vector[0], d);
+
   for (int step = 0; step < STEPS_MAX; step++) {
     double moved = 0;
     for (int k = 0; k < 2; k++) {
@@ -271,6 +291,7 @@ static void leading(const double *c, size_t d, double *vector[2], double value[2
     for (int k = 0; k < 2; k++) memcpy(vector[k], next[k], d * sizeof *next[k]);
     if (moved < 1e-10) break;
   }
+
   free(next[0]);
   free(next[1]);
 }
@@ -377,15 +398,17 @@ AnalysisCoverage analysis_coverage_of(const size_t *cells) {
          COARSE_CELLS = ANALYSIS_COVERAGE_COARSE * ANALYSIS_COVERAGE_COARSE };
   size_t states = 0, fine = 0, coarse = 0;
   double n_log_n = 0;
-  for (size_t y = 0; y < FINE; y += 2)
+  for (size_t y = 0; y < FINE; y += 2) {
     for (size_t x = 0; x < FINE; x += 2) {
       const size_t *first = cells + y * FINE + x, *second = first + FINE;
-      const size_t here = first[0] + first[1] + second[0] + second[1];
+      const size_t sum = first[0] + first[1] + second[0] + second[1];
       fine += (first[0] > 0) + (first[1] > 0) + (second[0] > 0) + (second[1] > 0);
-      coarse += here > 0;
-      states += here;
-      if (here > 0) n_log_n += (double)here * log((double)here);
+      coarse += sum > 0;
+      states += sum;
+      if (sum > 0) n_log_n += (double)sum * log((double)sum);
     }
+  }
+
   if (states == 0) return (AnalysisCoverage){NAN, NAN, NAN};
   return (AnalysisCoverage){(double)coarse / COARSE_CELLS, (double)fine / FINE_CELLS,
                             (log((double)states) - n_log_n / (double)states) / log(COARSE_CELLS)};

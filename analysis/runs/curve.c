@@ -30,6 +30,7 @@ void analysis_curve_free(AnalysisCurve *curve) {
  * one. */
 static double *spread_grid(const AnalysisCurve *curves, size_t count, size_t most, bool logarithmic, size_t *n) {
   double first = INFINITY, last = -INFINITY, *grid = core_memory_allocate((most + 1) * sizeof *grid);
+
   for (size_t c = 0; c < count; c++) {
     size_t i = 0;
     while (logarithmic && i < curves[c].n && curves[c].x[i] <= 0) i++;
@@ -37,10 +38,12 @@ static double *spread_grid(const AnalysisCurve *curves, size_t count, size_t mos
     first = fmin(first, curves[c].x[i]);
     last = fmax(last, curves[c].x[curves[c].n - 1]);
   }
+
   for (size_t i = 0; i < most; i++) {
     double t = (double)i / (double)(most - 1);
     grid[i] = logarithmic ? exp(log(first) + (log(last) - log(first)) * t) : first + (last - first) * t;
   }
+
   grid[0] = first; /* exact in spite of rounding of the logarithm */
   grid[most - 1] = last;
   *n = most;
@@ -49,20 +52,27 @@ static double *spread_grid(const AnalysisCurve *curves, size_t count, size_t mos
 
 double *analysis_curve_grid(const AnalysisCurve *curves, size_t count, size_t most, bool logarithmic, size_t *n) {
   size_t total = 0, distinct = 0, longest = 0;
+
   for (size_t c = 0; c < count; c++) {
     total += curves[c].n;
     if (curves[c].n > longest) longest = curves[c].n;
   }
+
   if (longest > most && most >= 2)
     return spread_grid(curves, count, most, logarithmic, n); /* avoids sorting millions of points */
+
+  /* The distinct abscissas of all curves, ascending. */
   double *grid = core_memory_allocate((total + 1) * sizeof *grid);
-  for (size_t c = 0, at = 0; c < count; at += curves[c++].n) {
-    if (curves[c].n) memcpy(grid + at, curves[c].x, curves[c].n * sizeof *grid);
+  size_t copied = 0;
+  for (size_t c = 0; c < count; c++) {
+    if (curves[c].n) memcpy(grid + copied, curves[c].x, curves[c].n * sizeof *grid);
+    copied += curves[c].n;
   }
   qsort(grid, total, sizeof *grid, analysis_compare_values);
   for (size_t i = 0; i < total; i++) {
     if (distinct == 0 || grid[i] > grid[distinct - 1]) grid[distinct++] = grid[i];
   }
+
   *n = distinct;
   if (distinct <= most || most < 2) return grid;
   free(grid);
@@ -73,21 +83,25 @@ void analysis_curve_average(const AnalysisCurve *curves, size_t count, const Ana
                             const double *grid, size_t n, double *mean, double *low, double *high, size_t *runs) {
   double *values = core_memory_allocate((count + 1) * sizeof *values);
   size_t *task = core_memory_zero_allocate(count + 1, sizeof *task);
+
   for (size_t i = 0; i < n; i++) {
-    size_t here = 0;
+    size_t present = 0;
     for (size_t c = 0; c < count; c++) {
       const double y = analysis_interpolate(curves[c].x, curves[c].y, curves[c].n, grid[i]);
       if (isnan(y) || (manner->range.logarithmic && !(y > 0))) continue;
-      if (manner->task) task[here] = manner->task[c];
-      values[here++] = y;
+      if (manner->task) task[present] = manner->task[c];
+      values[present++] = y;
     }
+
+    const size_t tasks = manner->task ? manner->tasks : 1;
     const AnalysisInterval interval =
-      analysis_tasks_interval(values, task, here, manner->task ? manner->tasks : 1, manner->aggregate, manner->range);
+      analysis_tasks_interval(values, task, present, tasks, manner->aggregate, manner->range);
     mean[i] = interval.center;
     low[i] = interval.low;
     high[i] = interval.high;
-    runs[i] = here;
+    runs[i] = present;
   }
+
   free(values);
   free(task);
 }

@@ -32,6 +32,7 @@ int analysis_group_compare(const AnalysisConfig *a, const AnalysisConfig *b, con
     const double x = analysis_key_number(a, row), y = analysis_key_number(b, row);
     return (x > y) - (x < y);
   }
+
   row = row_a;
   const void *left = analysis_config_field(a, row), *right = analysis_config_field(b, row);
   switch (row->kind) {
@@ -76,16 +77,19 @@ static bool key_varies(const AnalysisSelection *selection, const CoreConfigRow *
   bool varies = false, has_several_names = false;
   for (size_t r = 0; r < selection->count; r++) {
     const AnalysisConfig *config = &selection->runs[r].config;
-    const CoreConfigRow *own = analysis_key_row(config, row);
-    if (!own || (selection->runs[r].scaled && follows_from_scale(row))) continue;
-    has_several_names |= name && own != name;
-    name = own;
+    const CoreConfigRow *used = analysis_key_row(config, row);
+    if (!used || (selection->runs[r].scaled && follows_from_scale(row))) continue;
+    has_several_names |= name && used != name;
+    name = used;
+
     if (!first) first = config;
     else varies |= !same_value(first, config, row);
-    if (own != row || !row->equivalent || analysis_key_row(config, row->equivalent)) continue;
+
+    if (used != row || !row->equivalent || analysis_key_row(config, row->equivalent)) continue;
     if (!first_ambiguous) first_ambiguous = config;
     else if (!same_value(first_ambiguous, config, row)) return true;
   }
+
   return varies && (has_several_names ? !row->is_program : name == row);
 }
 
@@ -132,15 +136,17 @@ static AnalysisSelection find_first_runs(const AnalysisSelection *selection) {
   bool *is_first = core_memory_zero_allocate(selection->count + 1, sizeof *is_first);
   for (size_t r = 0; r < selection->count; r++) order[r] = &selection->runs[r];
   qsort(order, selection->count, sizeof *order, by_configuration);
-  for (size_t i = 0; i < selection->count; i++)
-    is_first[order[i] - selection->runs] = i == 0 || order[i]->config.shared != order[i - 1]->config.shared ||
-                                           order[i]->sweep != order[i - 1]->sweep;
+  for (size_t i = 0; i < selection->count; i++) {
+    const bool is_new = i == 0 || order[i]->config.shared != order[i - 1]->config.shared;
+    is_first[order[i] - selection->runs] = is_new || order[i]->sweep != order[i - 1]->sweep;
+  }
 
   AnalysisSelection first = *selection;
   first.count = 0;
   first.runs = core_memory_allocate((selection->count + 1) * sizeof *first.runs);
   for (size_t r = 0; r < selection->count; r++)
     if (is_first[r]) first.runs[first.count++] = selection->runs[r];
+
   free(order);
   free(is_first);
   return first;
@@ -168,12 +174,14 @@ static int asked_keys(const char *keys, AnalysisGrouping *grouping) {
   if (strcmp(keys, "none") == 0) return CORE_OK;
   if (strcmp(keys, "task") == 0) keys = core_config_task_keys;
   grouping->keys = core_memory_allocate((strlen(keys) + 1) * sizeof *grouping->keys);
+
   for (const char *start = keys; *start; ) {
     size_t length = strcspn(start, ",");
     char name[CORE_CONFIG_TEXT];
     if (length == 0 || length >= sizeof name) return core_error(CORE_USAGE, "%s: expected KEY[,KEY]", keys);
     memcpy(name, start, length);
     name[length] = '\0';
+
     const CoreConfigRow **key = &grouping->keys[grouping->key_count];
     TRY(analysis_find_key(name, key));
     bool is_new = true;
@@ -181,6 +189,7 @@ static int asked_keys(const char *keys, AnalysisGrouping *grouping) {
     grouping->key_count += is_new;
     start += length + (start[length] == ',');
   }
+
   return grouping->key_count ? CORE_OK : core_error(CORE_USAGE, "no key to group by: expected KEY[,KEY]");
 }
 
@@ -239,6 +248,7 @@ static void find_groups(const AnalysisSelection *selection, AnalysisGrouping *gr
     grouping->groups[grouping->count - 1].run_count++;
     grouping->group_of[run - selection->runs] = grouping->count - 1;
   }
+
   free(places);
   free(order.keys);
 }
@@ -364,6 +374,7 @@ static char *make_label(const AnalysisGroup *group, const AnalysisFamily *family
   CoreText label = {0}, value = {0};
   char room[32];
   if (with_family) core_text_append(&label, family->name);
+
   for (size_t k = 0; k < family->key_count; k++) {
     const char *text = analysis_key_value(group->config, family->keys[k], &value);
     const bool is_shadowed = analysis_key_is_shadowed(group->config, family->keys, family->key_count, k);
@@ -371,11 +382,13 @@ static char *make_label(const AnalysisGroup *group, const AnalysisFamily *family
     core_text_appendf(&label, "%s%s %s", label.length ? ", " : "", analysis_key_name(family->keys[k]),
                       shorten(text, family->keys[k], room));
   }
+
   if (label.length == 0) { /* the only configuration of its family */
     char *name = analysis_algorithm_name(group->config);
     core_text_append(&label, name);
     free(name);
   }
+
   core_text_free(&value);
   return label.data;
 }
@@ -424,8 +437,10 @@ static bool sweeps_differ(const AnalysisSelection *selection, const AnalysisSele
   bool task = false;
   size_t most = 0;
   bool *within = core_memory_zero_allocate(grouping->key_count + 1, sizeof *within);
+
   for (size_t s = 0; s <= selection->sweeps; s++) {
     size_t varying = 0;
+
     for (size_t k = 0; k < grouping->key_count; k++) {
       const CoreConfigRow *key = grouping->keys[k];
       const bool varies = varies_in_sweep(analysis_config_is_shared(key) ? first : selection, key, s);
@@ -434,6 +449,7 @@ static bool sweeps_differ(const AnalysisSelection *selection, const AnalysisSele
     }
     if (varying > most) most = varying;
   }
+
   for (size_t k = 0; k < grouping->key_count; k++)
     task |= !within[k] && is_of_task(grouping->keys[k]);
   free(within);

@@ -52,20 +52,24 @@ static void split_buckets(Merge *m, const CoreConfigRow *row, size_t most) {
 /* Formats the label of a bucket: "lr 0.0001 to 0.001", "eps 0.2". */
 static char *bucket_label(const Merge *m, size_t bucket, const CoreConfigRow *const *keys, size_t key_count) {
   CoreText label = {0}, value = {0};
+
   for (size_t k = 0; k < key_count; k++) {
     const AnalysisConfig *low = NULL, *high = NULL;
+
     for (size_t g = m->first; g < m->end; g++) {
       const AnalysisConfig *config = m->grouping->groups[g].config;
       if (m->bucket[g - m->first] != bucket) continue;
       if (!low || analysis_group_compare(config, low, keys[k]) < 0) low = config;
       if (!high || analysis_group_compare(config, high, keys[k]) > 0) high = config;
     }
+
     const char *text = analysis_key_value(low, keys[k], &value);
     if (!*text && (analysis_group_compare(low, high, keys[k]) == 0)) text = "none";
     core_text_appendf(&label, "%s%s %s", label.length ? ", " : "", analysis_key_name(keys[k]), text);
     if (!(analysis_group_compare(low, high, keys[k]) == 0))
       core_text_appendf(&label, " to %s", analysis_key_value(high, keys[k], &value));
   }
+
   core_text_free(&value);
   return label.data ? label.data : core_text_duplicate("all");
 }
@@ -105,24 +109,30 @@ static void note_averaged(Merge *m, size_t family, const CoreConfigRow *const *k
 void analysis_grouping_merge(const AnalysisSelection *selection, AnalysisGrouping *grouping, size_t family,
                              const CoreConfigRow *const *keys, size_t key_count, size_t most) {
   Merge m = {.grouping = grouping};
+
   for (size_t f = 0; f < family; f++) m.first += grouping->families[f].group_count;
   m.end = m.first + grouping->families[family].group_count;
   const size_t count = m.end - m.first;
+
   m.bucket = core_memory_zero_allocate(count + 1, sizeof *m.bucket);
-  size_t *place = core_memory_allocate((count + 1) * sizeof *place), made = 0, buckets = 0;
+  size_t *merged_of = core_memory_allocate((count + 1) * sizeof *merged_of), made = 0, buckets = 0;
   AnalysisGroup *merged = core_memory_allocate((count + 1) * sizeof *merged);
+
   for (size_t k = 0; k < key_count; k++) split_buckets(&m, keys[k], most);
   for (size_t g = 0; g < count; g++) buckets = m.bucket[g] >= buckets ? m.bucket[g] + 1 : buckets;
   note_averaged(&m, family, keys, key_count, most);
+
   for (size_t b = 0; b < buckets; b++) {
-    bool any = false;
+    bool has_groups = false;
     for (size_t g = 0; g < count; g++) {
       if (m.bucket[g] != b) continue;
-      any = true;
-      place[g] = m.first + made;
+      has_groups = true;
+      merged_of[g] = m.first + made;
     }
-    if (any) merged[made++] = merge_bucket(&m, b, keys, key_count);
+    if (has_groups) merged[made++] = merge_bucket(&m, b, keys, key_count);
   }
+
+  /* The merged groups take the place of the family's groups; the later ones move up. */
   for (size_t g = m.first; g < m.end; g++) {
     free(grouping->groups[g].label);
     free(grouping->groups[g].within);
@@ -130,14 +140,16 @@ void analysis_grouping_merge(const AnalysisSelection *selection, AnalysisGroupin
   memcpy(grouping->groups + m.first, merged, made * sizeof *merged);
   memmove(grouping->groups + m.first + made, grouping->groups + m.end,
           (grouping->count - m.end) * sizeof *grouping->groups);
+
   for (size_t r = 0; r < selection->count; r++) {
     size_t *group = &grouping->group_of[r];
     if (*group >= m.end) *group -= count - made;
-    else if (*group >= m.first) *group = place[*group - m.first];
+    else if (*group >= m.first) *group = merged_of[*group - m.first];
   }
   grouping->count -= count - made;
   grouping->families[family].group_count = made;
+
   free(m.bucket);
-  free(place);
+  free(merged_of);
   free(merged);
 }

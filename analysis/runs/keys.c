@@ -14,21 +14,27 @@ int analysis_find_key(const char *name, const CoreConfigRow **row) {
   *row = core_config_find(name);
   const CoreConfigRow *second = NULL;
   if (*row && (*row)->is_program) return CORE_OK; /* a program's setting of that name */
-  for (size_t i = 0; i < count && !strchr(name, '.'); i++) {
+
+  /* A name without its section, which two settings may share. */
+  const size_t candidates = strchr(name, '.') ? 0 : count;
+  for (size_t i = 0; i < candidates; i++) {
     bool match = strcmp(rows[i].key, name) == 0 || strcmp(analysis_key_name(&rows[i]), name) == 0;
     if (match && *row && !second) second = &rows[i];
     if (match && !*row) *row = &rows[i];
   }
   if (*row && second)
     return core_error(CORE_USAGE, "key %s can be %s or %s; give its full name", name, (*row)->name, second->name);
+
   const char *synonym = *row ? NULL : core_config_find_synonym(name);
   if (synonym) *row = core_config_find(synonym);
   if (*row) return CORE_OK;
+
   const char **names = core_memory_allocate(2 * count * sizeof *names);
   for (size_t i = 0; i < count; i++) {
     names[i] = rows[i].name;
     names[count + i] = rows[i].key;
   }
+
   const char *near = core_text_nearest(name, names, 2 * count);
   int code = near ? core_error(CORE_USAGE, "unknown key %s; did you mean %s?", name, near)
                   : core_error(CORE_USAGE, "unknown key %s; `trainer --help` lists them", name);

@@ -14,18 +14,21 @@ typedef struct GroupSums { double sum, squares; size_t count; } GroupSums;
 static double omega_squared(const double *value, const size_t *group, size_t n, size_t groups) {
   double mean = 0, total = 0, within = 0;
   if (n <= groups) return 0;
+
   for (size_t i = 0; i < n; i++) mean += value[i] / (double)n;
   GroupSums *sums = core_memory_zero_allocate(groups + 1, sizeof *sums);
   for (size_t i = 0; i < n; i++) {
-    GroupSums *of = &sums[group[i]];
-    of->sum += value[i] - mean;
-    of->squares += (value[i] - mean) * (value[i] - mean);
-    of->count++;
+    GroupSums *sum = &sums[group[i]];
+    sum->sum += value[i] - mean;
+    sum->squares += (value[i] - mean) * (value[i] - mean);
+    sum->count++;
   }
+
   for (size_t g = 0; g < groups; g++) {
     total += sums[g].squares;
     within += sums[g].count ? sums[g].squares - sums[g].sum * sums[g].sum / (double)sums[g].count : 0;
   }
+
   free(sums);
   const double error = within / (double)(n - groups);
   return total > 0 ? (total - within - (double)(groups - 1) * error) / (total + error) : 0;
@@ -36,19 +39,23 @@ static int judge_key(const AnalysisSelection *selection, const AnalysisGrouping 
                      const double *run_value, const CoreConfigRow *key, AnalysisCandidate *candidate) {
   AnalysisGrouping by_key = {0};
   TRY(analysis_group_runs(selection, key->name, &by_key));
+
   double *value = core_memory_allocate((selection->count + 1) * sizeof *value);
   size_t *group = core_memory_allocate((selection->count + 1) * sizeof *group), n = 0;
   bool *seen = core_memory_zero_allocate(by_key.count + 1, sizeof *seen);
   *candidate = (AnalysisCandidate){.key = key};
+
   for (size_t r = 0; r < selection->count; r++) {
     if (grouping->groups[grouping->group_of[r]].family != family) continue;
     candidate->values += !seen[by_key.group_of[r]];
     seen[by_key.group_of[r]] = true;
+
     value[n] = run_value[r];
     group[n] = by_key.group_of[r];
     n += isfinite(value[n]);
   }
   candidate->explained = omega_squared(value, group, n, by_key.count);
+
   free(value);
   free(group);
   free(seen);

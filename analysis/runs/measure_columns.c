@@ -19,15 +19,18 @@ int analysis_measure_columns_find(const char *name, AnalysisMeasure *measure) {
   const AnalysisColumn *column;
   if (strncmp(name, prefix, sizeof prefix - 1) == 0) analysis_column_add_metric(name + sizeof prefix - 1);
   TRY(analysis_column_find("measure", name, &column));
+
   pthread_mutex_lock(&lock);
   size_t slot = 0;
   while (slot < ANALYSIS_MEASURE_COLUMNS && found[slot] != column) slot++;
+
   if (slot == ANALYSIS_MEASURE_COLUMNS) {
     slot = next++ % ANALYSIS_MEASURE_COLUMNS;
     found[slot] = column;
     analysis_column_title(column, title, sizeof title);
     snprintf(labels[slot], sizeof labels[slot], "late %s", title);
   }
+
   pthread_mutex_unlock(&lock);
   *measure = (AnalysisMeasure)(ANALYSIS_MEASURES + slot);
   return CORE_OK;
@@ -73,16 +76,21 @@ static int read_column(StoreDatabase *database, const AnalysisSelection *selecti
   if (code == CORE_OK)
     code = store_query_open(database, "SELECT level_set FROM evaluation WHERE run_id = ?1"
                             " ORDER BY level_set <> 'train', level_set LIMIT 1", &level_query);
-  for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
+
+  for (size_t r = 0; r < selection->count; r++) {
+    if (code != CORE_OK) break;
     const AnalysisRun *run = &selection->runs[r];
     AnalysisCurve curve = {0};
     if (measured[r].broken) continue; /* it has no values */
+
     code = find_level_set(level_query, run->id, level_set, level, sizeof level);
     if (code == CORE_OK)
       code = analysis_column_read(found[slot], query, run, level, ANALYSIS_ITERATION, &curve, &infinite);
+
     measured[r].value[ANALYSIS_MEASURES + slot] = average_late(&curve, measured[r].iteration);
     analysis_curve_free(&curve);
   }
+
   store_query_close(&query);
   store_query_close(&level_query);
   return code;

@@ -76,6 +76,7 @@ static double *find_common_states(const Compared *c) {
     }
     for (size_t i = first; i < end; i++) common[order[i].at] = fewest;
   }
+
   free(order);
   return common;
 }
@@ -84,7 +85,8 @@ static double *find_common_states(const Compared *c) {
 static int read_at_common(StoreQuery *of_coverage, const Compared *c, double *value) {
   double *common = find_common_states(c);
   int code = CORE_OK;
-  for (size_t i = 0; i < c->count && code == CORE_OK; i++) {
+  for (size_t i = 0; i < c->count; i++) {
+    if (code != CORE_OK) break;
     const size_t run = c->run[i];
     if (c->states[i] >= common[i])
       code = read_coverage(of_coverage, &c->selection->runs[run], c->measured[run].iteration, common[i], &value[i]);

@@ -131,20 +131,25 @@ static double late_slope(const Scores *s, double end) {
  * one, as for a run that started from a checkpoint, whose first evaluation is the checkpoint's. */
 static void fill_scores(const Scores *s, const AnalysisRun *of, double end, double untrained, AnalysisRunMetrics *run) {
   if (s->count == 0) return;
+
   const double start = isnan(untrained) ? s->at[0] : 0, before = isnan(untrained) ? s->score[0] : untrained;
   const double last = s->score[s->count - 1], tenth = analysis_run_limit(of, end / 10);
   double best = -INFINITY, early = -INFINITY;
+
   for (size_t i = 0; i < s->count; i++) {
     best = fmax(best, s->score[i]);
     if (s->at[i] <= tenth) early = fmax(early, s->score[i]);
   }
+
   run->value[ANALYSIS_MEASURE_final] = last;
   if (s->count > 1) run->value[ANALYSIS_MEASURE_last_two] = (last + s->score[s->count - 2]) / 2;
   run->value[ANALYSIS_MEASURE_best] = best;
   run->value[ANALYSIS_MEASURE_fall] = best - last;
+
   run->value[ANALYSIS_MEASURE_rise_second] = mean_between(s, 0.75, 1) - mean_between(s, 0.25, 0.5);
   run->value[ANALYSIS_MEASURE_gain] = last - score_before(s, analysis_run_limit(of, end / 2));
   run->value[ANALYSIS_MEASURE_late_gain] = late_slope(s, end) * end / 4;
+
   run->value[ANALYSIS_MEASURE_total_gain] = last - before;
   if (of->parent[0] || !isnan(untrained))
     run->value[ANALYSIS_MEASURE_early_gain] =
@@ -174,28 +179,33 @@ static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *lev
   const double end = fmin(budget, analysis_run_total(of));
   bool row = false;
   int code;
+
   s->count = 0;
   run->rated = true;
   store_query_reset(query);
   store_query_bind_text(query, 1, of->id);
   store_query_bind_text(query, 2, level_set);
   store_query_bind_real(query, 3, budget);
+
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     const double score = store_query_real(query, 2), given = store_query_real(query, 4);
     if (!isfinite(score)) continue;
     run->rated = run->rated && store_query_int(query, 3) != 0;
+
     if (store_query_int(query, 0) == 0) {
       untrained = score;
       untrained_return = given;
       untrained_goals = store_query_real(query, 5);
       continue;
     }
+
     run->evaluations++;
     scores_add(s, store_query_real(query, 1), score);
     run->value[ANALYSIS_MEASURE_final_return] = given;
     run->value[ANALYSIS_MEASURE_goals] = store_query_real(query, 5);
     run->value[ANALYSIS_MEASURE_best_return] = fmax(run->value[ANALYSIS_MEASURE_best_return], given);
   }
+
   fill_scores(s, of, end, untrained, run);
   if (run->broken) fill_broken(s, of, untrained, untrained_return, end, run);
   if (run->broken) run->value[ANALYSIS_MEASURE_goals] = untrained_goals;
@@ -299,13 +309,16 @@ static int read_end(Queries *q, const AnalysisRun *of, double budget, double lim
   store_query_bind_text(q->last, 1, of->id);
   store_query_bind_real(q->last, 2, limit);
   TRY(store_query_step(q->last, &row));
+
   if (row) {
     run->iteration = store_query_int(q->last, 0);
     run->transitions = store_query_real(q->last, 1);
     run->merged = store_query_int(q->last, 2);
   }
+
   bool reached = of->status == STORE_FINISHED;
   if (budget > 0 && !reached) TRY(analysis_budget_reach(q->database, of, run->transitions, budget, &reached));
+
   run->broken = !reached && store_status_is_broken(of->status);
   run->ended = reached || run->broken;
   run->censored = !run->ended && of->status == STORE_STOPPED_BY_RULE;
@@ -348,8 +361,9 @@ static int read_coverage(StoreDatabase *database, const AnalysisSelection *selec
   double *value = core_memory_allocate((selection->count + 1) * sizeof *value);
   for (size_t r = 0; r < selection->count; r++) run[r] = r;
   const int code = analysis_coverage_read(database, selection, measured, run, selection->count, value);
-  for (size_t r = 0; r < selection->count && code == CORE_OK; r++)
-    measured[r].value[ANALYSIS_MEASURE_coverage] = value[r];
+  if (code == CORE_OK) {
+    for (size_t r = 0; r < selection->count; r++) measured[r].value[ANALYSIS_MEASURE_coverage] = value[r];
+  }
   free(run);
   free(value);
   return code;
@@ -361,6 +375,7 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
   Scores s = {0};
   *measured = core_memory_zero_allocate(selection->count + 1, sizeof **measured);
   const bool begun = store_query_begin_reading(database);
+
   int code = store_query_open(database, evaluation_sql, &q.scores);
   if (code == CORE_OK) code = store_query_open(database, other_sql, &q.other);
   if (code == CORE_OK) code = store_query_open(database, last_sql, &q.last);
@@ -370,10 +385,14 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
   if (code == CORE_OK) code = store_query_open(database, profile_sql, &q.profile);
   if (code == CORE_OK) code = store_query_open(database, noise_sql, &q.noise);
   if (code == CORE_OK) code = store_query_open(database, distance_sql, &q.distance);
-  for (size_t r = 0; r < selection->count && code == CORE_OK; r++)
+
+  for (size_t r = 0; r < selection->count; r++) {
+    if (code != CORE_OK) break;
     code = read_run(&q, &selection->runs[r], level_set, budget, &s, &(*measured)[r]);
+  }
   if (code == CORE_OK) code = read_coverage(database, selection, *measured);
   if (code == CORE_OK) code = analysis_measure_columns_read(database, selection, level_set, *measured);
+
   store_query_close(&q.scores);
   store_query_close(&q.other);
   store_query_close(&q.last);
@@ -384,6 +403,7 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
   store_query_close(&q.noise);
   store_query_close(&q.distance);
   store_query_end_reading(database, begun);
+
   free(s.at);
   free(s.score);
   return code;

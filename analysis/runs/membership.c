@@ -62,16 +62,19 @@ static int read_members(StoreDatabase *database, const Known *known, size_t coun
   bool row = false;
   int code;
   TRY(store_query_open(database, "SELECT sweep, run_id FROM sweep_run ORDER BY sweep", &query));
+
   size_t sweep = 0; /* names and rows have the same order */
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     const char *name = store_query_text(query, 0), *id = store_query_text(query, 1);
     if (!name || !id) continue;
     while (sweep < membership->sweeps && strcmp(membership->sweep[sweep], name) < 0) sweep++;
     if (sweep == membership->sweeps || strcmp(membership->sweep[sweep], name) != 0) continue;
+
     const Known asked = {id, 0};
     const Known *found = bsearch(&asked, known, count, sizeof *known, by_id);
     if (found) membership->member[found->run * membership->sweeps + sweep] = true;
   }
+
   store_query_close(&query);
   return code;
 }

@@ -63,10 +63,12 @@ static const char way_out[] = "choose runs by --where env.task=..., or draw thei
 
 int analysis_scale_common(const AnalysisSelection *selection, AnalysisScale *scale) {
   static const char *const names[] = {"no such constants", "human-normalized", "min-max normalized"};
+
   *scale = selection->count > 0 ? analysis_bounds_of(&selection->runs[0].config).scale : ANALYSIS_SCALE_NONE;
   for (size_t r = 1; r < selection->count; r++) {
     const AnalysisScale other = analysis_bounds_of(&selection->runs[r].config).scale;
     if (other == *scale) continue;
+
     CoreText text = {0};
     name_task(&selection->runs[0].config, &text);
     core_text_appendf(&text, " (%s) and ", names[*scale]);

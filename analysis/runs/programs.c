@@ -40,7 +40,8 @@ int analysis_config_from_json(const char *text, CoreConfig *config) {
   const CoreConfigRow *rows = core_config_rows(&count);
   *config = core_config_default();
   int code = take_program(root, config);
-  for (size_t i = 0; i < count && code == CORE_OK && !config->program; i++) {
+  for (size_t i = 0; i < count && !config->program; i++) {
+    if (code != CORE_OK) break;
     const json_t *value = json_object_get(json_object_get(root, rows[i].section), rows[i].key);
     if (value) code = set_from_json(config, &rows[i], value);
   }
@@ -57,8 +58,8 @@ int analysis_programs_know_run(StoreDatabase *database, const char *run) {
                        " SELECT (SELECT min(name) FROM metric WHERE run_id = ?1 AND name > names.name) FROM names"
                        " WHERE names.name IS NOT NULL) SELECT name FROM names WHERE name IS NOT NULL", &query));
   store_query_bind_text(query, 1, run);
-  int code = store_query_step(query, &row);
-  for (; code == CORE_OK && row; code = store_query_step(query, &row))
+  int code;
+  while ((code = store_query_step(query, &row)) == CORE_OK && row)
     analysis_column_add_metric(store_query_text(query, 0));
   store_query_close(&query);
   return code;
@@ -71,8 +72,8 @@ int analysis_programs_know(StoreDatabase *database) {
   CoreConfig config;
   TRY(store_query_open(database, "SELECT config, id, max(iteration) FROM run WHERE config IS NOT NULL GROUP BY"
                        " coalesce(json_extract(config, '$.program'), json_extract(config, '$.env.task'))", &query));
-  int code = store_query_step(query, &row);
-  for (; code == CORE_OK && row; code = store_query_step(query, &row)) {
+  int code;
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     const char *text = store_query_text(query, 0), *id = store_query_text(query, 1);
     if (analysis_config_from_json(text, &config) != CORE_OK) core_error_clear();
     if (analysis_programs_know_run(database, id) != CORE_OK) core_error_clear();

@@ -102,20 +102,24 @@ static int read_run(StoreQuery *query, AnalysisSelection *selection, AnalysisRun
   const char *id = store_query_text(query, 0), *config = store_query_text(query, 1);
   const char *status = store_query_text(query, 2), *commit = store_query_text(query, 3);
   memset(run, 0, sizeof *run);
+
   const AnalysisConfigFacts *facts;
   *readable = id && config &&
               analysis_configs_parse(selection->configs, config, &facts, &run->config.seed) == CORE_OK;
+
   if (!*readable) {
     fprintf(stderr, "note: run %s is excluded: %s\n", id ? id : "without id",
             config ? core_error_message() : "no configuration");
     core_error_clear();
     return CORE_OK;
   }
+
   run->config.shared = &facts->config;
   memcpy(run->cell, facts->cell, sizeof run->cell);
   run->scaled = facts->scaled;
   run->transitions_per_iteration = facts->transitions_per_iteration;
   run->iterations = facts->iterations;
+
   TRY(core_text_copy(run->id, sizeof run->id, id, "run id"));
   run->iteration = store_query_int(query, 4);
   run->transitions = fmax(0, store_query_real(query, 7));
@@ -152,9 +156,12 @@ static void drop_copies(AnalysisSelection *selection) {
   size_t kept = 0;
   for (size_t r = 0; r < selection->count; r++) order[r] = &selection->runs[r];
   qsort(order, selection->count, sizeof *order, by_cell);
+
+  /* Runs of equal cell and seed are neighbors; all but the first are copies. */
   selection->copy = core_memory_allocate((selection->count + 1) * sizeof *selection->copy);
   selection->copies = 0;
-  for (size_t r = 1, first = 0; r < selection->count; r++) {
+  size_t first = 0;
+  for (size_t r = 1; r < selection->count; r++) {
     const bool repeats = strcmp(order[r]->cell, order[first]->cell) == 0 &&
                          order[r]->config.seed == order[first]->config.seed;
     copy[order[r] - selection->runs] = repeats;
@@ -162,13 +169,16 @@ static void drop_copies(AnalysisSelection *selection) {
       first = r;
       continue;
     }
+
     AnalysisCopy *left_out = &selection->copy[selection->copies++];
     memcpy(left_out->id, order[r]->id, sizeof left_out->id);
     memcpy(left_out->of, order[first]->id, sizeof left_out->of);
   }
+
   for (size_t r = 0; r < selection->count; r++)
     if (!copy[r]) selection->runs[kept++] = selection->runs[r];
   selection->count = kept;
+
   free(order);
   free(copy);
 }
@@ -178,19 +188,22 @@ static int read_runs(StoreDatabase *database, const char *sweep, AnalysisSelecti
   size_t capacity = 0;
   bool row = false;
   TRY(store_query_open(database, runs_sql, &query));
+
   store_query_bind_text(query, 1, sweep);
-  int code = store_query_step(query, &row);
-  while (code == CORE_OK && row) {
+  int code;
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     if (selection->count == capacity) {
       capacity = capacity ? 2 * capacity : 64;
       selection->runs = core_memory_resize(selection->runs, capacity * sizeof *selection->runs);
     }
+
     bool readable = false;
     code = read_run(query, selection, &selection->runs[selection->count], &readable);
     if (readable) selection->count++;
     else selection->unreadable++;
-    if (code == CORE_OK) code = store_query_step(query, &row);
+    if (code != CORE_OK) break;
   }
+
   store_query_close(&query);
   return code;
 }
@@ -212,13 +225,16 @@ static int condition_parse(const char *given, Condition *condition) {
     return core_error(CORE_USAGE, "--where %s: expected key=value", given);
   }
   *equals = '\0';
+
   CoreConfig config = core_config_default();
   CoreText text = {0};
   int code = analysis_find_key(name, &condition->row);
+
   bool number =
     code == CORE_OK && (condition->row->kind == CORE_CONFIG_INT || condition->row->kind == CORE_CONFIG_REAL);
   if (number && strcmp(equals + 1, "mode") == 0) condition->extreme = MODE;
   else if (number) condition->extreme = strcmp(equals + 1, "max") == 0 ? 1 : strcmp(equals + 1, "min") == 0 ? -1 : 0;
+
   const bool is_algorithm = code == CORE_OK && strcmp(condition->row->name, "algo.name") == 0; /* or a program */
   if (code == CORE_OK && !condition->extreme && !is_algorithm)
     code = core_config_set(&config, condition->row->name, equals + 1);
@@ -226,6 +242,7 @@ static int condition_parse(const char *given, Condition *condition) {
     condition->value =
       core_text_duplicate(is_algorithm ? equals + 1 : core_config_get(&config, condition->row, &text));
   else code = core_error_context(code, "--where %s", given);
+
   core_text_free(&text);
   free(name);
   return code;
@@ -289,21 +306,26 @@ static const AnalysisRun *find_extreme(const Sample *samples, size_t count, int 
 static void find_extremes(const AnalysisSelection *selection, Condition *conditions, size_t count) {
   CoreText text = {0};
   Sample *samples = core_memory_allocate((selection->count + 1) * sizeof *samples);
+
   for (size_t i = 0; i < count; i++) {
     const CoreConfigRow *key = conditions[i].row;
     const int extreme = conditions[i].extreme;
     size_t found = 0;
-    for (size_t r = 0; r < selection->count && extreme; r++) {
+    const size_t candidates = extreme ? selection->count : 0;
+    for (size_t r = 0; r < candidates; r++) {
       const AnalysisRun *run = &selection->runs[r];
       if (analysis_key_applies(&run->config, key) && conditions_hold(conditions, count, key, &run->config, &text))
         samples[found++] = (Sample){run, key};
     }
+
     const AnalysisRun *best = extreme == MODE ? find_mode(samples, found) : find_extreme(samples, found, extreme);
     conditions[i].extreme = 0;
     if (!best) continue; /* no run meets the others: the following message lists the existing values */
+
     free(conditions[i].value);
     conditions[i].value = core_text_duplicate(analysis_key_value(&best->config, key, &text));
   }
+
   free(samples);
   core_text_free(&text);
 }
@@ -313,16 +335,19 @@ static int nothing_matches(const AnalysisSelection *selection, const Condition *
   CoreText message = {0}, value = {0};
   for (size_t i = 0; i < count; i++) {
     CoreText seen = {0};
+
     for (size_t r = 0; r < selection->count && seen.length < 200; r++) {
       char item[CORE_CONFIG_TEXT + 2];
-      const char *there = analysis_key_value(&selection->runs[r].config, conditions[i].row, &value);
-      snprintf(item, sizeof item, " %s,", *there ? there : "unused");
+      const char *value_shown = analysis_key_value(&selection->runs[r].config, conditions[i].row, &value);
+      snprintf(item, sizeof item, " %s,", *value_shown ? value_shown : "unused");
       if (!strstr(core_text_string(&seen), item)) core_text_append(&seen, item);
     }
+
     if (seen.length) seen.data[seen.length - 1] = '\0';
     core_text_appendf(&message, "; %s is%s", conditions[i].row->name, core_text_string(&seen));
     core_text_free(&seen);
   }
+
   int code = core_error(CORE_FAIL, "no run matches the --where conditions%s", core_text_string(&message));
   core_text_free(&message);
   core_text_free(&value);
@@ -335,16 +360,19 @@ static int apply_conditions(AnalysisSelection *selection, const Condition *condi
   for (size_t r = 0; r < selection->count; r++) { /* count first: on failure the message needs all runs */
     kept += conditions_hold(conditions, count, NULL, &selection->runs[r].config, &text);
   }
+
   if (kept == 0) {
     core_text_free(&text);
     return nothing_matches(selection, conditions, count);
   }
+
   kept = 0;
   for (size_t r = 0; r < selection->count; r++) {
     if (!conditions_hold(conditions, count, NULL, &selection->runs[r].config, &text)) continue;
     if (kept != r) selection->runs[kept] = selection->runs[r];
     kept++;
   }
+
   selection->count = kept;
   core_text_free(&text);
   return CORE_OK;
@@ -355,15 +383,18 @@ static char *describe_filter(const char *sweep, const Condition *conditions, siz
   CoreText text = {0};
   if (sweep) core_text_appendf(&text, "sweep %s", sweep);
   else core_text_append(&text, "all runs");
+
   for (size_t i = 0; i < count; i++) {
     bool again = false; /* already named as an alternative of an earlier condition */
     for (size_t k = 0; k < i; k++) again |= conditions[k].row == conditions[i].row;
     if (again) continue;
+
     core_text_appendf(&text, "; %s=%s", conditions[i].row->name, conditions[i].value);
     for (size_t k = i + 1; k < count; k++) {
       if (conditions[k].row == conditions[i].row) core_text_appendf(&text, " or %s", conditions[k].value);
     }
   }
+
   core_text_append(&text, said);
   char *filter = core_text_duplicate(core_text_string(&text));
   core_text_free(&text);
@@ -375,6 +406,7 @@ static void name_returns(AnalysisSelection *selection) {
   char common[CORE_SCRIPT_NAME] = "", goal[CORE_SCRIPT_NAME];
   double common_sign = 0, sign;
   snprintf(selection->return_name, sizeof selection->return_name, "return");
+
   for (size_t r = 0; r < selection->count; r++) {
     const CoreScript *program = selection->runs[r].config.shared->program;
     if (!program || !core_script_goal(program, goal, &sign)) return;
@@ -384,6 +416,7 @@ static void name_returns(AnalysisSelection *selection) {
     }
     if (strcmp(goal, common) != 0 || sign != common_sign) return;
   }
+
   const bool is_return = strcmp(common, "episode_return") == 0 || strcmp(common, "return") == 0;
   if (is_return && common_sign > 0) return;
   snprintf(selection->return_name, sizeof selection->return_name, "%s%s", common_sign > 0 ? "" : "-",
@@ -396,6 +429,7 @@ static int filter_runs(StoreDatabase *database, const char *sweep, Condition *co
   size_t count = 0; /* number of conditions on settings */
   for (size_t i = 0; i < where_count; i++)
     if (!analysis_is_annotation(where[i])) TRY(condition_parse(where[i], &conditions[count++]));
+
   if (sweep) TRY(analysis_sweeps_check(database, sweep));
   TRY(read_runs(database, sweep, selection));
   TRY(analysis_parents_name(database, selection));
@@ -403,9 +437,11 @@ static int filter_runs(StoreDatabase *database, const char *sweep, Condition *co
     return core_error(CORE_FAIL, "the database contains no runs%s yet; start some with `sweep submit FILE.ini`",
                       sweep ? " of this sweep" : "");
   }
+
   TRY(analysis_filter_annotated(database, where, where_count, selection, said));
   find_extremes(selection, conditions, count);
   if (count > 0) TRY(apply_conditions(selection, conditions, count));
+
   TRY(analysis_budget_read_batches(database, selection));
   name_returns(selection);
   selection->filter = describe_filter(sweep, conditions, count, core_text_string(said));
@@ -462,17 +498,23 @@ int analysis_selection_repeat(AnalysisSelection *selection, const char *pair) {
   CoreText text = {0};
   size_t runs = selection->count, count;
   TRY(condition_parse(pair, &common));
+
   char **values = other_values(selection, &common, &count);
-  for (size_t r = 0; r < runs && count > 0; r++) {
+  if (count == 0) runs = 0;
+  for (size_t r = 0; r < runs; r++) {
     if (strcmp(analysis_key_value(&selection->runs[r].config, common.row, &text), common.value) != 0) continue;
+
+    /* The run takes the first of the values, a copy of it each other one. */
     set_value(selection, &selection->runs[r].config, common.row->name, values[0]);
-    for (size_t v = 1; v < count; v++, selection->repeats++) {
+    for (size_t v = 1; v < count; v++) {
       selection->runs = core_memory_resize(selection->runs, (selection->count + 1) * sizeof *selection->runs);
       AnalysisRun *added = &selection->runs[selection->count++];
       *added = selection->runs[r];
       set_value(selection, &added->config, common.row->name, values[v]);
+      selection->repeats++;
     }
   }
+
   for (size_t v = 0; v < count; v++) free(values[v]);
   free(values);
   core_text_free(&text);

@@ -28,18 +28,24 @@ int analysis_sweeps_check(StoreDatabase *database, const char *sweeps) {
   size_t count = 0;
   StoreQuery *query = NULL;
   bool row = true;
+
   TRY(store_query_open(database, "SELECT name FROM sweep ORDER BY name", &query));
   int code = CORE_OK;
+
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     names = core_memory_resize(names, (count + 1) * sizeof *names);
     names[count++] = core_text_duplicate(store_query_text(query, 0) ? store_query_text(query, 0) : "");
   }
   store_query_close(&query);
-  char *asked = core_text_duplicate(sweeps), *rest = asked;
-  for (char *name = asked; rest && code == CORE_OK; name = rest) {
-    if ((rest = strchr(name, ','))) *rest++ = '\0';
+
+  char *asked = core_text_duplicate(sweeps), *next_name = asked;
+  for (char *name = asked; next_name; name = next_name) {
+    if (code != CORE_OK) break;
+    next_name = strchr(name, ',');
+    if (next_name) *next_name++ = '\0';
     code = check_sweep(name, names, count);
   }
+
   for (size_t i = 0; i < count; i++) free((char *)names[i]);
   free(names);
   free(asked);

@@ -35,12 +35,14 @@ static int choose(const CoreIni *ini, const char *sweep, const char *wanted, con
   CoreText names = {0};
   size_t count = 0;
   *section = NULL;
+
   for (size_t i = 0; i < ini->count; i++) {
     const char *name = search_of(&ini->entries[i]);
     if (!name || ini->entries[i].key) continue;
     core_text_appendf(&names, "%s%s", count++ ? ", " : "", name);
     if (!wanted || strcmp(wanted, name) == 0) *section = &ini->entries[i];
   }
+
   int code = CORE_OK;
   if (count == 0) code = core_error(CORE_USAGE, "%s has no search: its experiment has no [search NAME] block", sweep);
   else if (!*section)
@@ -48,6 +50,7 @@ static int choose(const CoreIni *ini, const char *sweep, const char *wanted, con
   else if (!wanted && count > 1)
     code = core_error(CORE_USAGE, "%s has several searches; choose one with --search: %s", sweep,
                       core_text_string(&names));
+
   core_text_free(&names);
   return code;
 }
@@ -193,7 +196,9 @@ int analysis_trials_find_search(StoreDatabase *database, const char *sweep, bool
   AnalysisTrials trials = {0};
   *has = false;
   const int code = read_text(database, sweep, &trials);
-  for (size_t i = 0; i < trials.ini.count && code == CORE_OK; i++) *has = *has || search_of(&trials.ini.entries[i]);
+  if (code == CORE_OK) {
+    for (size_t i = 0; i < trials.ini.count; i++) *has = *has || search_of(&trials.ini.entries[i]);
+  }
   analysis_trials_free(&trials);
   return code;
 }
@@ -210,7 +215,10 @@ int analysis_trials_read(StoreDatabase *database, const AnalysisSelection *selec
                        &query));
   store_query_bind_text(query, 1, sweep);
   int code = CORE_OK;
-  for (size_t r = 0; r < selection->count && code == CORE_OK; r++) code = add_run(trials, selection, r, query);
+  for (size_t r = 0; r < selection->count; r++) {
+    code = add_run(trials, selection, r, query);
+    if (code != CORE_OK) break;
+  }
   store_query_close(&query);
   analysis_trials_sort(trials);
   return code;

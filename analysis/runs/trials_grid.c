@@ -13,20 +13,24 @@ static int find_values(const AnalysisSelection *selection, const AnalysisMembers
   AnalysisGrouping values = {0};
   CoreText text = {0};
   TRY(analysis_group_runs(selection, key->name, &values));
-  double *place = core_memory_allocate((values.count + 1) * sizeof *place);
+
+  double *index_of = core_memory_allocate((values.count + 1) * sizeof *index_of);
   axis->choices = core_memory_allocate((values.count + 1) * sizeof *axis->choices);
+
   for (size_t v = 0; v < values.count; v++) {
     const AnalysisConfig *config = values.groups[v].config;
-    place[v] = NAN;
+    index_of[v] = NAN;
     if (!analysis_key_applies(config, key)) continue;
-    place[v] = (double)axis->choice_count;
+    index_of[v] = (double)axis->choice_count;
     const char *value = analysis_key_value(config, key, &text);
     axis->choices[axis->choice_count++] = core_text_duplicate(value);
   }
-  for (size_t c = 0; c < count; c++) index[c] = place[values.group_of[members->run[members->first[c]]]];
+  for (size_t c = 0; c < count; c++) index[c] = index_of[values.group_of[members->run[members->first[c]]]];
+
   core_text_free(&text);
-  free(place);
+  free(index_of);
   analysis_grouping_free(&values);
+
   if (axis->choice_count <= CORE_SEARCH_CHOICES_MAX) return CORE_OK;
   return core_error(CORE_USAGE, "%s has %zu values; their importance can be computed of at most %d; choose with "
                     "--where",
@@ -81,20 +85,25 @@ static void make_trials(AnalysisTrials *trials, const AnalysisMembers *members, 
   CoreSearch *space = &trials->space;
   size_t cells = 1;
   for (size_t a = 0; a < space->count; a++) cells = cells > count ? cells : cells * space->axes[a].choice_count;
+
   trials->trials = core_memory_zero_allocate(count + 1, sizeof *trials->trials);
   trials->is_complete = cells == count;
+
   for (size_t c = 0; c < count; c++) {
     AnalysisTrial *trial = &trials->trials[trials->count++];
     trial->coordinate = core_memory_allocate((space->count + 1) * sizeof *trial->coordinate);
     trial->count = members->first[c + 1] - members->first[c];
     trial->runs = core_memory_allocate((trial->count + 1) * sizeof *trial->runs);
     memcpy(trial->runs, members->run + members->first[c], trial->count * sizeof *trial->runs);
+
     for (size_t a = 0; a < space->count; a++) {
       trial->coordinate[a] = index[a * count + c];
       trials->is_complete = trials->is_complete && !isnan(trial->coordinate[a]);
     }
+
     trial->place = number_of(space, trial->coordinate);
   }
+
   analysis_trials_sort(trials);
 }
 
@@ -102,6 +111,7 @@ int analysis_trials_read_grid(const AnalysisSelection *selection, const Analysis
                               AnalysisTrials *trials) {
   const size_t count = configurations->count, keys = configurations->key_count;
   *trials = (AnalysisTrials){.is_grid = true};
+
   CoreSearch *space = &trials->space;
   space->trials = (int64_t)count;
   snprintf(space->measure, sizeof space->measure, "final");
@@ -113,15 +123,19 @@ int analysis_trials_read_grid(const AnalysisSelection *selection, const Analysis
   double *index = core_memory_allocate((keys * count + 1) * sizeof *index);
   space->axes = core_memory_zero_allocate(keys + 1, sizeof *space->axes);
   int code = CORE_OK;
-  for (size_t k = 0; k < keys && code == CORE_OK; k++) {
+
+  for (size_t k = 0; k < keys; k++) {
+    if (code != CORE_OK) break;
     CoreSearchAxis axis = {.row = configurations->keys[k], .parent = CORE_SEARCH_NO_PARENT};
     code = find_values(selection, &members, count, axis.row, &axis, index + space->count * count);
     add_axis(space, &axis, index, count);
   }
+
   if (code == CORE_OK && space->count == 0) code = core_error(CORE_USAGE, "no setting varies among these runs");
   space->order = core_memory_allocate((space->count + 1) * sizeof *space->order);
   for (size_t a = 0; a < space->count; a++) space->order[a] = a;
   if (code == CORE_OK) make_trials(trials, &members, index, count);
+
   free(index);
   analysis_members_free(&members);
   return code;
