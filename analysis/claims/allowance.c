@@ -63,6 +63,7 @@ static size_t count_failed(const AnalysisTable *table, const AnalysisCells *cell
   const size_t first = cells->first[c], end = cells->first[c + 1];
   double *gain = core_memory_allocate((end - first + 1) * sizeof *gain), best = -INFINITY, sum = 0;
   size_t failed = 0;
+
   for (size_t i = first; i < end; i++) {
     const double score = unscaled(f, cells->score[i]) * (f->comparison == ANALYSIS_BY_SHARE ? scale.unit : 1);
     gain[i - first] = measure_gain(table, cells->run[i], f->claim->measure, score, scale);
@@ -70,12 +71,13 @@ static size_t count_failed(const AnalysisTable *table, const AnalysisCells *cell
   }
 
   for (size_t i = first; i < end; i++) {
-    const double own = gain[i - first], value = unscaled(f, cells->score[i]);
-    const bool ends_low = !is_change(f->claim->measure) && best > 0 && own < best / 2;
+    const double run_gain = gain[i - first], value = unscaled(f, cells->score[i]);
+    const bool ends_low = !is_change(f->claim->measure) && best > 0 && run_gain < best / 2;
     if (table->metrics[cells->run[i]].broken || ends_low) failed++;
-    else if (f->comparison == ANALYSIS_BY_RATIO) sum += log(value / fmax(value - own, FLOOR_SHARE * value));
-    else sum += fmax(own, 0) / scale.unit;
+    else if (f->comparison == ANALYSIS_BY_RATIO) sum += log(value / fmax(value - run_gain, FLOOR_SHARE * value));
+    else sum += fmax(run_gain, 0) / scale.unit;
   }
+
   free(gain);
   *loss = end - first > failed ? sum / (double)(end - first - failed) : 0;
   return failed;
@@ -110,9 +112,11 @@ void analysis_cells_allow(const AnalysisTable *table, AnalysisCells *cells, cons
   const AnalysisTestKind kind = analysis_test_info(f->claim->test)->kind;
   const bool is_mean = kind == ANALYSIS_OF_MEAN && isfinite(range.high);
   const bool is_score = analysis_measure_is_score(f->claim->measure) || is_mean;
+
   AnalysisAllowance *list = core_memory_zero_allocate(cells->cells + 1, sizeof *list);
   double *loss = core_memory_zero_allocate(cells->cells + 1, sizeof *loss);
   size_t *failed = core_memory_zero_allocate(cells->cells + 1, sizeof *failed);
+
   for (size_t s = 0; s < cells->strata; s++) {
     const Scale scale = find_scale(table, cells, f, s);
     for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1]; c++) {
@@ -133,11 +137,13 @@ void analysis_cells_allow(const AnalysisTable *table, AnalysisCells *cells, cons
     all_failed += failed[c];
     settings += is_new;
   }
+
   const double level = all_failed > 0 ? UNSEEN / (double)settings : UNSEEN;
   for (size_t c = 0; c < cells->cells; c++) {
     list[c].loss = loss[c];
     list[c].failures = analysis_unseen_rate((double)list[c].runs, (double)list[c].failed, level) * loss[c];
   }
+
   free(loss);
   free(failed);
   free(cells->allowance);
@@ -201,13 +207,16 @@ bool analysis_failures_differ(const AnalysisCells *cells, const AnalysisClaim *c
   size_t low = 0, high = 0;
   char low_name[96], high_name[96];
   const AnalysisAllowance *list = cells->allowance;
+
   for (size_t c = 1; c < cells->cells; c++) {
     if (list[c].failed * list[low].runs < list[low].failed * list[c].runs) low = c;
     if (list[c].failed * list[high].runs > list[high].failed * list[c].runs) high = c;
   }
+
   const bool differ = list[low].failed * list[high].runs != list[high].failed * list[low].runs;
   name_setting(cells, claim, low, low_name);
   name_setting(cells, claim, high, high_name);
+
   if (differ)
     snprintf(text, capacity, "failures differ: %zu of %zu runs%s, %zu of %zu%s", list[high].failed, list[high].runs,
              high_name, list[low].failed, list[low].runs, low_name);

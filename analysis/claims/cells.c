@@ -76,16 +76,19 @@ static int parse_values(const char *name, char *values, Condition *condition) {
   CoreConfig config = core_config_default();
   CoreText text = {0};
   size_t rows;
+
   if (strcmp(values, "min") == 0 || strcmp(values, "max") == 0) {
     condition->extreme = values[1] == 'i' ? -1 : 1;
     return CORE_OK;
   }
+
   for (char *value = strtok_r(values, "|", &save); value; value = strtok_r(NULL, "|", &save)) {
     /* No run meets a condition with an invalid value ("none" for algo.name). */
     if (condition->count == ALTERNATIVES || core_config_set(&config, name, value) != CORE_OK) continue;
     condition->hash[condition->count++] =
       analysis_table_hash_text(core_config_get(&config, &core_config_rows(&rows)[condition->row], &text));
   }
+
   core_error_clear();
   core_text_free(&text);
   return CORE_OK;
@@ -95,14 +98,16 @@ static int parse_conditions(const char *where, Condition *list, size_t *count) {
   char *copy = core_text_duplicate(where), *save = NULL;
   int code = CORE_OK;
   *count = 0;
-  for (char *part = strtok_r(copy, ",", &save); part && code == CORE_OK && *count < CONDITIONS;
-       part = strtok_r(NULL, ",", &save)) {
-    char *equals = strchr(part, '=');
-    if (!equals) code = core_error(CORE_USAGE, "claims.def: expected KEY=VALUE, found %s", part);
+  for (char *pair = strtok_r(copy, ",", &save); pair; pair = strtok_r(NULL, ",", &save)) {
+    if (code != CORE_OK || *count == CONDITIONS) break;
+
+    char *equals = strchr(pair, '=');
+    if (!equals) code = core_error(CORE_USAGE, "claims.def: expected KEY=VALUE, found %s", pair);
     else *equals = '\0';
+
     list[*count] = (Condition){0};
-    if (code == CORE_OK) code = find_row(part, &list[*count].row);
-    if (code == CORE_OK) code = parse_values(part, equals + 1, &list[(*count)++]);
+    if (code == CORE_OK) code = find_row(pair, &list[*count].row);
+    if (code == CORE_OK) code = parse_values(pair, equals + 1, &list[(*count)++]);
   }
   free(copy);
   return code;
@@ -134,15 +139,18 @@ static size_t select_extreme(const AnalysisTable *table, const Condition *condit
   CoreText text = {0};
   double edge = NAN;
   size_t known = 0, kept = 0;
+
   for (size_t i = 0; i < count; i++) {
     const double value = key_value(&key, &table->selection->runs[run[i]].config, &text);
     if (!isnan(value)) list[known++] = (Candidate){group[run[i]], condition->extreme * value, run[i]};
   }
+
   qsort(list, known, sizeof *list, compare_candidates);
   for (size_t i = 0; i < known; i++) {
     if (i == 0 || list[i].group != list[i - 1].group) edge = list[i].value;
     if (list[i].value == edge) run[kept++] = list[i].run;
   }
+
   core_text_free(&text);
   free(list);
   return kept;
@@ -188,12 +196,14 @@ static int select_alternative(const AnalysisTable *table, const char *where, con
   Condition list[CONDITIONS];
   size_t conditions, count = 0;
   TRY(parse_conditions(where, list, &conditions));
+
   const size_t runs = table->selection->count;
   bool *may_differ = core_memory_allocate(table->rows * sizeof *may_differ);
   uint64_t *group = core_memory_zero_allocate(runs + 1, sizeof *group);
   size_t *run = core_memory_allocate((runs + 1) * sizeof *run);
   memcpy(may_differ, is_free, table->rows * sizeof *may_differ);
   for (size_t i = 0; i < conditions; i++) may_differ[list[i].row] |= list[i].extreme != 0;
+
   for (size_t r = 0; r < runs; r++) {
     bool meets_all = is_member[r];
     for (size_t i = 0; i < conditions && meets_all; i++) meets_all = meets_condition(table, r, &list[i]);
@@ -201,9 +211,11 @@ static int select_alternative(const AnalysisTable *table, const char *where, con
     group[r] = hash_settings(table, r, may_differ);
     run[count++] = r;
   }
+
   for (size_t i = 0; i < conditions; i++)
     if (list[i].extreme) count = select_extreme(table, &list[i], group, run, count);
   for (size_t i = 0; i < count; i++) is_selected[run[i]] = true;
+
   free(may_differ);
   free(group);
   free(run);
@@ -214,14 +226,20 @@ static int select_runs(const AnalysisTable *table, const char *data, const char 
                        size_t *run, size_t *count) {
   bool *is_member = core_memory_allocate(table->selection->count + 1);
   bool *is_selected = core_memory_zero_allocate(table->selection->count + 1, sizeof *is_selected);
-  char *copy = core_text_duplicate(where), *rest = copy, *part;
+  char *copy = core_text_duplicate(where), *tail = copy, *alternative;
   int code = CORE_OK;
+
   mark_members(table, data, is_member);
-  while ((part = strsep(&rest, ";")) && code == CORE_OK)
-    code = select_alternative(table, part, is_free, is_member, is_selected);
+  while ((alternative = strsep(&tail, ";"))) {
+    code = select_alternative(table, alternative, is_free, is_member, is_selected);
+    if (code != CORE_OK) break;
+  }
+
   *count = 0;
-  for (size_t r = 0; r < table->selection->count && code == CORE_OK; r++)
+  const size_t runs = code == CORE_OK ? table->selection->count : 0;
+  for (size_t r = 0; r < runs; r++)
     if (is_selected[r]) run[(*count)++] = r;
+
   free(copy);
   free(is_member);
   free(is_selected);
@@ -278,9 +296,10 @@ static int parse_free(const AnalysisArrangement *arrangement, const Key *key, co
   char *copy = core_text_duplicate(arrangement->free_settings), *save = NULL;
   int code = CORE_OK;
   size_t row = 0;
-  for (char *name = strtok_r(copy, ",", &save); name && code == CORE_OK; name = strtok_r(NULL, ",", &save)) {
+  for (char *name = strtok_r(copy, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
     code = find_row(name, &row);
-    if (code == CORE_OK) is_free[row] = true;
+    if (code != CORE_OK) break;
+    is_free[row] = true;
   }
   free(copy);
   if (code == CORE_OK) code = find_row("train.seed", &row);
@@ -324,20 +343,24 @@ static void fill(AnalysisCells *cells, const AnalysisTable *table, const Analysi
   cells->second = core_memory_allocate(capacity * sizeof *cells->second);
   cells->stratum = core_memory_zero_allocate(capacity, sizeof *cells->stratum);
   cells->count = count;
+
   for (size_t i = 0; i < count; i++) {
     const AnalysisRunMetrics *metrics = &table->metrics[entry[i].run];
     bool new_stratum = i == 0 || entry[i].stratum != entry[i - 1].stratum;
     bool new_cell = new_stratum || !same_key(&entry[i], &entry[i - 1]) || entry[i].cell != entry[i - 1].cell;
+
     if (new_stratum) cells->stratum[cells->strata++] = cells->cells;
     if (new_cell) {
       cells->first[cells->cells] = i;
       cells->key[cells->cells] = entry[i].key;
       cells->second[cells->cells++] = entry[i].second;
     }
+
     cells->run[i] = entry[i].run;
     cells->score[i] = metrics->value[arrangement->measure];
     cells->x[i] = arrangement->x_measure < 0 ? NAN : metrics->value[arrangement->x_measure];
   }
+
   cells->first[cells->cells] = count;
   cells->stratum[cells->strata] = cells->cells;
 }
@@ -387,18 +410,21 @@ static size_t make_entries(const AnalysisTable *table, const AnalysisArrangement
   CoreText text = {0};
   size_t used = 0;
   seed_is_free[row_index(core_config_find("train.seed"))] = true;
+
   for (size_t i = 0; i < count; i++) {
     const AnalysisRun *data = &table->selection->runs[run[i]];
     const Entry next = {.second = key_value(second, &data->config, &text), .key = key_value(key, &data->config, &text),
                         .run = run[i], .data = data};
     if (!isnan(next.key) && !isnan(next.second)) entry[used++] = next;
   }
+
   used = drop_copies(entry, used, cells->same_as);
   used = keep_measured(table, arrangement, entry, used, cells);
   for (size_t i = 0; i < used; i++) {
     entry[i].stratum = hash_stratum(table, entry[i].run, is_free, equal_data);
     entry[i].cell = hash_settings(table, entry[i].run, seed_is_free); /* all settings except the seed */
   }
+
   core_text_free(&text);
   free(seed_is_free);
   return used;
@@ -409,15 +435,19 @@ int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement 
   Key key, second;
   size_t count = 0;
   *cells = (AnalysisCells){0};
+
   TRY(parse_key(arrangement->key, &key));
   TRY(parse_key(arrangement->second, &second));
+
   bool *is_free = core_memory_zero_allocate(table->rows, sizeof *is_free);
   size_t *run = core_memory_allocate((runs + 1) * sizeof *run);
   Entry *entry = core_memory_allocate((runs + 1) * sizeof *entry);
   cells->same_as = core_memory_allocate((runs + 1) * sizeof *cells->same_as);
   for (size_t r = 0; r < runs; r++) cells->same_as[r] = SIZE_MAX;
+
   int code = parse_free(arrangement, &key, &second, is_free);
   if (code == CORE_OK) code = select_runs(table, arrangement->data, arrangement->where, is_free, run, &count);
+
   if (code == CORE_OK) {
     size_t used = make_entries(table, arrangement, &key, &second, is_free, run, count, entry, cells);
     qsort(entry, used, sizeof *entry, compare_entries);
@@ -425,6 +455,7 @@ int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement 
     fill(cells, table, arrangement, entry, used);
     if (analysis_measure_is_score(arrangement->measure)) fill_worst(cells, table, arrangement->measure);
   }
+
   free(is_free);
   free(run);
   free(entry);

@@ -96,15 +96,18 @@ static size_t end_contrast(const Choices *c, bool high, size_t index, AnalysisCo
   size_t used = 0;
   *choices = 1;
   memset(c->weight, 0, (c->cells->cells + 1) * sizeof *c->weight);
+
   for (size_t s = 0; s < c->cells->strata; s++) {
     const size_t n = count_cells(c->cells, s), begin = c->cells->stratum[s], end = high ? begin + n - 1 : begin;
     if (n < END_CELLS_MIN) continue;
     if (index != SIZE_MAX && begin + index == end) return 0;
+
     c->weight[index == SIZE_MAX ? find_best(c->cells, begin, begin + n, end) : begin + index]++;
     c->weight[end]--;
     *choices = index == SIZE_MAX ? *choices * (double)(n - 1) : (double)(n - 1);
     used++;
   }
+
   for (size_t i = 0; i < c->cells->cells; i++) c->weight[i] /= (double)(used > 0 ? used : 1);
   *contrast = analysis_contrast(c->cells, c->weight);
   return used;
@@ -131,10 +134,12 @@ AnalysisTestResult analysis_test_end(const AnalysisCells *cells, bool high) {
   Choices c = choices_create(cells);
   const bool same = has_same_keys(cells);
   double best = -INFINITY, beaten = 1, unbeaten = 0, first = 1, second = 1, choices;
+
   for (size_t index = 0; index < (same ? c.keys : 1); index++) {
     AnalysisContrast contrast;
     const size_t used = end_contrast(&c, high, same ? index : SIZE_MAX, &contrast, &choices);
     if (used == 0) continue;
+
     result.strata = used;
     beaten = fmin(beaten, fmin(1, choices * analysis_contrast_above(contrast, 0)));
     unbeaten = fmax(unbeaten, analysis_contrast_below(contrast, 0));
@@ -142,15 +147,18 @@ AnalysisTestResult analysis_test_end(const AnalysisCells *cells, bool high) {
       best = contrast.estimate;
       result.interval = analysis_contrast_interval(contrast, cells->count);
     }
+
     if (!allowance || !same) continue;
     const double p = fmin(1, choices * analysis_contrast_above(analysis_contrast(&sides, c.weight), 0));
     second = fmin(second, fmax(first, p));
     first = fmin(first, p);
   }
+
   if (result.strata > 0) {
     result.p_for = fmin(beaten, second);
     result.p_against = unbeaten;
   }
+
   free(allowance);
   choices_free(&c);
   return result;
@@ -221,14 +229,18 @@ AnalysisTestResult analysis_test_robust(const AnalysisCells *cells, bool high) {
   Choices c = choices_create(cells);
   const size_t end = high && c.keys > 0 ? c.keys - 1 : 0;
   double best = -INFINITY, p_for = 0, p_against = 0;
-  for (size_t k = 0; k < c.keys && c.seconds > 1; k++) {
+
+  const size_t keys = c.seconds > 1 ? c.keys : 0;
+  for (size_t k = 0; k < keys; k++) {
     AnalysisContrast contrast;
     const size_t used = k == end ? 0 : ends_contrast(&c, k, end, -1, &contrast);
     size_t rivals;
     if (used == 0) continue;
+
     const double not_best = p_not_best(&c, k, end, &rivals);
     p_for = fmax(p_for, either(not_best, analysis_contrast_above(contrast, 0), rivals > 0));
     p_against = fmax(p_against, either(not_best, analysis_contrast_below(contrast, 0), rivals > 0));
+
     const double mean = mean_of_ends(&c, k);
     if (mean > best) {
       best = mean;
@@ -236,10 +248,12 @@ AnalysisTestResult analysis_test_robust(const AnalysisCells *cells, bool high) {
     }
     if (used > result.strata) result.strata = used;
   }
+
   if (result.strata > 0) {
     result.p_for = p_for;
     result.p_against = p_against;
   }
+
   choices_free(&c);
   return result;
 }
@@ -251,19 +265,21 @@ typedef struct EndTest { double not_best, small_loss, large_loss, mean; size_t r
 static EndTest test_key(const Choices *c, size_t k, size_t end, size_t other_end, double margin) {
   EndTest test = {.not_best = 1, .large_loss = 1};
   for (size_t j = 0; j < c->keys; j++) {
-    AnalysisContrast contrast;
     if (j == k) continue;
+    AnalysisContrast contrast;
     if (setting_contrast(c, (Setting){j, end}, (Setting){k, end}, &contrast) > 0) {
       test.not_best = fmin(test.not_best, analysis_contrast_above(contrast, 0));
       test.mean -= contrast.estimate;
       test.rivals++;
     }
+
     const size_t used = setting_contrast(c, (Setting){j, other_end}, (Setting){k, other_end}, &contrast);
     if (used == 0) continue;
     test.small_loss = fmax(test.small_loss, analysis_contrast_below(contrast, margin));
     test.large_loss = fmin(test.large_loss, analysis_contrast_above(contrast, margin));
     if (used > test.strata) test.strata = used;
   }
+
   test.not_best = fmin(1, test.not_best * (double)test.rivals);
   test.large_loss = fmin(1, test.large_loss * (double)test.rivals);
   return test;
@@ -285,10 +301,13 @@ AnalysisTestResult analysis_test_same_best(const AnalysisCells *cells, double ma
   Choices c = choices_create(cells);
   const size_t ends[2] = {0, c.seconds > 0 ? c.seconds - 1 : 0};
   double p_for = 0, p_against = 1;
-  for (int side = 0; side < 2 && c.keys > 2 && c.seconds > 1; side++) {
+
+  const int sides = c.keys > 2 && c.seconds > 1 ? 2 : 0;
+  for (int side = 0; side < sides; side++) {
     const size_t end = ends[side], other_end = ends[1 - side];
     size_t best = SIZE_MAX;
     double best_mean = -INFINITY, against = 0;
+
     for (size_t k = 0; k < c.keys; k++) {
       const EndTest test = test_key(&c, k, end, other_end, margin);
       if (test.strata == 0 || test.rivals == 0) continue;
@@ -299,15 +318,18 @@ AnalysisTestResult analysis_test_same_best(const AnalysisCells *cells, double ma
       best_mean = test.mean;
       best = k;
     }
+
     if (best == SIZE_MAX) continue;
     const AnalysisInterval loss = largest_loss(&c, best, other_end);
     if (isnan(result.interval.center) || loss.center > result.interval.center) result.interval = loss;
     p_against = fmin(p_against, fmin(1, 2 * against));
   }
+
   if (result.strata > 0) {
     result.p_for = p_for;
     result.p_against = p_against;
   }
+
   choices_free(&c);
   return result;
 }
@@ -320,17 +342,20 @@ static size_t contrast_with_best(const Choices *c, Setting other, double second,
   size_t used = 0;
   *choices = 1;
   memset(c->weight, 0, (cells->cells + 1) * sizeof *c->weight);
+
   for (size_t s = 0; s < cells->strata; s++) {
     const size_t e = analysis_cell_find(cells, s, c->key[other.key], c->second[other.second]);
     size_t begin = cells->stratum[s], end = cells->stratum[s + 1]; /* sorted by second key */
     while (begin < end && cells->second[begin] != second) begin++;
     while (end > begin && cells->second[end - 1] != second) end--;
     if (e == SIZE_MAX || begin == end) continue;
+
     c->weight[e]++;
     c->weight[find_best(cells, begin, end, SIZE_MAX)]--;
     *choices *= (double)(end - begin);
     used++;
   }
+
   for (size_t i = 0; i < cells->cells; i++) c->weight[i] /= (double)(used > 0 ? used : 1);
   if (used > 0) *contrast = analysis_contrast(cells, c->weight);
   return used;
@@ -344,24 +369,29 @@ AnalysisTestResult analysis_test_best_at(const AnalysisCells *cells, bool high) 
   const size_t end = high && c.seconds > 0 ? c.seconds - 1 : 0;
   double largest = -INFINITY, p_for = 1, p_against = 0, choices;
   size_t others = 0;
-  for (size_t e = 0; e < c.keys * c.seconds && c.seconds > 1; e++) {
+  const size_t settings = c.seconds > 1 ? c.keys * c.seconds : 0;
+  for (size_t e = 0; e < settings; e++) {
     const Setting other = {e / c.seconds, e % c.seconds};
     AnalysisContrast contrast;
     const size_t used = other.second == end ? 0 : contrast_with_best(&c, other, c.second[end], &contrast, &choices);
     if (used == 0) continue;
+
     others++;
     p_for = fmin(p_for, analysis_contrast_above(contrast, 0));
     p_against = fmax(p_against, fmin(1, choices * analysis_contrast_below(contrast, 0)));
+
     if (contrast.estimate > largest) {
       largest = contrast.estimate;
       result.interval = analysis_contrast_interval(contrast, cells->count);
     }
     if (used > result.strata) result.strata = used;
   }
+
   if (result.strata > 0) {
     result.p_for = fmin(1, p_for * (double)others);
     result.p_against = p_against;
   }
+
   choices_free(&c);
   return result;
 }

@@ -64,6 +64,7 @@ static void set_missing(AnalysisClaimResult *f, const char *needed) {
 /* Removes runs without a score, cells with fewer than runs_min runs, and strata without cells. */
 static void drop_small_cells(AnalysisCells *cells, size_t runs_min) {
   size_t kept = 0, strata = 0, run = 0;
+
   for (size_t s = 0; s < cells->strata; s++) {
     const size_t begin = cells->stratum[s], end = cells->stratum[s + 1], stratum_first = kept;
     for (size_t c = begin; c < end; c++) {
@@ -71,6 +72,7 @@ static void drop_small_cells(AnalysisCells *cells, size_t runs_min) {
       size_t n = 0;
       for (size_t i = first; i < last; i++) n += !isnan(cells->score[i]);
       if (n < runs_min) continue;
+
       cells->key[kept] = cells->key[c];
       cells->second[kept] = cells->second[c];
       cells->first[kept++] = run;
@@ -81,8 +83,10 @@ static void drop_small_cells(AnalysisCells *cells, size_t runs_min) {
         cells->x[run++] = cells->x[i];
       }
     }
+
     if (kept > stratum_first) cells->stratum[strata++] = stratum_first;
   }
+
   cells->stratum[strata] = kept;
   cells->first[kept] = run;
   cells->strata = strata;
@@ -166,11 +170,13 @@ static bool is_decided_by_seen(const AnalysisTable *table, const AnalysisCells *
 /* Sets the reason of an undecided claim, and the number of seeds that would decide it. */
 static void explain(const AnalysisTable *table, const AnalysisCells *cells, AnalysisClaimResult *f) {
   const size_t seeds_min = find_seeds_min(cells, f->claim->test, f->seeds, f->level);
+
   if (f->censored > 0) {
     snprintf(f->reason, sizeof f->reason, "%zu runs were stopped by a rule; --budget %.6g compares what all reached",
              f->censored, cells->censored_at);
     return;
   }
+
   if (f->codes > 0) {
     snprintf(f->reason, sizeof f->reason, "%zu configurations have runs by different code; --where code=HASH selects "
              "one", f->codes);
@@ -195,6 +201,7 @@ static void explain(const AnalysisTable *table, const AnalysisCells *cells, Anal
     if (!f->failures_differ && f->seeds < ANALYSIS_UNSEEN_RUNS) f->more_seeds = ANALYSIS_UNSEEN_RUNS;
     return;
   }
+
   const bool is_alone = f->p_together_for <= f->level || f->p_together_against <= f->level;
   snprintf(f->reason, sizeof f->reason, is_alone ? "tasks disagree: one alone decides" : "the data fit both answers");
   if (!is_of_points(f->claim->test)) f->more_seeds = estimate_seeds(f->seeds, fmin(f->p_for, f->p_against), f->level);
@@ -277,10 +284,11 @@ static bool all_are_finite(const AnalysisCells *cells) {
   return true;
 }
 
-/* Runs the test and sets verdict and reason. all: number of cells before small ones were dropped. */
-static void judge(const AnalysisTable *table, AnalysisCells *cells, size_t all, AnalysisClaimResult *f) {
+/* Runs the test and sets verdict and reason. cells_before: number of cells before small ones were dropped. */
+static void judge(const AnalysisTable *table, AnalysisCells *cells, size_t cells_before, AnalysisClaimResult *f) {
   const AnalysisTestInfo *info = analysis_test_info(f->claim->test);
   analysis_strata_test(table, cells, f);
+
   if (f->p_for == 1 && f->p_against == 1 && !analysis_cells_have_spread(cells)) {
     f->p_for = f->p_against = NAN;
     snprintf(f->reason, sizeof f->reason, "no spread: all seeds of each setting have the same value, which does not "
@@ -292,8 +300,8 @@ static void judge(const AnalysisTable *table, AnalysisCells *cells, size_t all, 
   } else if (!all_are_finite(cells)) {
     snprintf(f->reason, sizeof f->reason, "a run has no finite value on the scale of the measure, and the test "
              "compares means");
-  } else if (all > cells->cells) {
-    f->cells = all;
+  } else if (cells_before > cells->cells) {
+    f->cells = cells_before;
     set_missing(f, "3 seeds per configuration");
   } else {
     set_missing(f, info->needs);
@@ -315,28 +323,34 @@ int analysis_claim_test(StoreDatabase *database, const AnalysisClaimsOptions *op
   const AnalysisTestInfo *info = analysis_test_info(claim->test);
   const int looks = count_looks(options, claim);
   AnalysisCells cells;
+
   *f = (AnalysisClaimResult){.claim = claim, .interval = {NAN, NAN, NAN, 0}, .condition = {NAN, NAN, NAN, 0},
                              .statistic = info->statistic, .direction = info->direction, .p_for = NAN,
                              .p_against = NAN, .margin = NAN, .looks = looks, .level = look_levels[looks - 1]};
+
   const int code = arrange(database, claim, table, &cells);
   if (code != CORE_OK) {
     analysis_cells_free(&cells);
     return core_error_context(code, "claims.def: %s", claim->id);
   }
+
   copy_counts(&cells, f);
   f->codes = count_codes(table->selection, &cells);
-  const size_t all = cells.cells;
+  const size_t cells_before = cells.cells;
   analysis_cells_scale(table, &cells, f);
   if (info->kind != ANALYSIS_OF_SWITCH) analysis_cells_merge_children(table, &cells);
+
   /* A point may have a single seed, and a switch counts parents. */
   const bool is_point = info->kind == ANALYSIS_OF_POINTS && !info->margin;
   drop_small_cells(&cells, is_point || info->kind == ANALYSIS_OF_SWITCH ? 1 : SEEDS_MIN);
-  if (cells.cells < all && needs_all_cells(claim->test)) drop_small_cells(&cells, SIZE_MAX);
+  if (cells.cells < cells_before && needs_all_cells(claim->test)) drop_small_cells(&cells, SIZE_MAX);
+
   f->cells = cells.cells;
   f->seeds = analysis_cells_seeds_min(&cells);
   analysis_cells_allow(table, &cells, f);
   set_range(&cells, f);
-  judge(table, &cells, all, f);
+
+  judge(table, &cells, cells_before, f);
   analysis_cells_free(&cells);
   return CORE_OK;
 }
@@ -371,23 +385,27 @@ size_t analysis_claims_correct(AnalysisClaimResult *results, size_t count) {
   AnalysisClaimResult **order = core_memory_allocate((count + 1) * sizeof *order);
   size_t tested = 0;
   double corrected = 0;
+
   for (size_t i = 0; i < count; i++)
     if (!isnan(results[i].p_for)) order[tested++] = &results[i];
   qsort(order, tested, sizeof *order, compare_probabilities);
+
   for (size_t k = 0; k < tested; k++) {
     AnalysisClaimResult *f = order[k];
     corrected = fmax(corrected, fmin(1, two_sided(f) * (double)(tested - k)));
+
     const bool is_for = f->p_for <= f->p_against, was_open = f->verdict == ANALYSIS_UNDECIDED && !f->is_not_seen;
     const double uncorrected = fmin(f->p_for, f->p_against);
     f->p_for = is_for ? corrected / 2 : fmax(f->p_for, corrected / 2);
     f->p_against = is_for ? fmax(f->p_against, corrected / 2) : corrected / 2;
     decide(f, f->p_for, f->p_against);
-    if (f->verdict != ANALYSIS_UNDECIDED || f->is_not_seen || has_obstacle(f) || f->unseen) continue;
 
+    if (f->verdict != ANALYSIS_UNDECIDED || f->is_not_seen || has_obstacle(f) || f->unseen) continue;
     if (!was_open) snprintf(f->reason, sizeof f->reason, "not significant among %zu claims", tested);
     if (!is_of_points(f->claim->test))
       f->more_seeds = estimate_seeds(f->seeds, uncorrected, f->level / (double)(tested - k));
   }
+
   free(order);
   return tested;
 }
@@ -434,7 +452,8 @@ int analysis_claims_test(StoreDatabase *database, const AnalysisSelection *selec
   AnalysisTable table = analysis_table_create(selection, metrics, options->all_runs ? NULL : membership);
   *results = core_memory_zero_allocate(CLAIMS, sizeof **results);
   *count = 0;
-  for (size_t i = 0; i < CLAIMS && code == CORE_OK; i++) {
+  for (size_t i = 0; i < CLAIMS; i++) {
+    if (code != CORE_OK) break;
     if (is_selected(options, &claims[i]))
       code = analysis_claim_test(database, options, &claims[i], &table, &(*results)[(*count)++]);
     else if (options->others) code = count_if_it_has_runs(&claims[i], &table, options->others);

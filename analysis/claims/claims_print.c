@@ -50,6 +50,7 @@ static void append_test(const AnalysisClaimResult *f, CoreText *text) {
   char interval[64];
   const AnalysisComparison scale = shown_scale(f);
   core_text_appendf(text, "%s of the %s: ", f->statistic, analysis_measure_label(f->claim->measure));
+
   if (isnan(f->interval.center)) {
     core_text_appendf(text, "%s. Data: %s", f->reason, f->claim->data);
   } else {
@@ -57,6 +58,7 @@ static void append_test(const AnalysisClaimResult *f, CoreText *text) {
     const char *claimed = scale == ANALYSIS_BY_RATIO && strcmp(f->direction + 1, " 0") == 0
                             ? f->direction[0] == '>' ? "> 1" : "< 1" : f->direction;
     core_text_appendf(text, "%s%s, claimed %s", analysis_comparison_prefix(scale), interval, claimed);
+
     const char *condition = analysis_test_info(f->claim->test)->condition;
     if (isfinite(f->margin) && !analysis_test_is_plateau(f->claim->test))
       core_text_appendf(text, " beyond %.3g", analysis_comparison_shown(scale, f->margin));
@@ -68,6 +70,7 @@ static void append_test(const AnalysisClaimResult *f, CoreText *text) {
     core_text_appendf(text, ", p = %.2g for and %.2g against it; %zu runs, %zu configurations, %zu comparisons",
                       f->p_for, f->p_against, f->runs, f->cells, f->strata);
   }
+
   if (f->verdict == ANALYSIS_UNDECIDED && !isnan(f->interval.center)) {
     const bool is_final = f->censored || f->codes || f->disagree || f->unseen || f->is_not_seen;
     if (is_final) core_text_appendf(text, "; %s", f->reason);
@@ -75,6 +78,7 @@ static void append_test(const AnalysisClaimResult *f, CoreText *text) {
       core_text_appendf(text, "; %s: about %zu seeds would decide (power 0.5)", f->reason, f->more_seeds);
     else core_text_appendf(text, "; %s, and more seeds would hardly help", f->reason);
   }
+
   if (f->claim->can && f->range[0]) core_text_appendf(text, "; tested range: %s", f->range);
   if (f->note[0]) core_text_appendf(text, "; %s", f->note);
   if (f->diverged) core_text_appendf(text, "; %zu diverged, counted as untrained", f->diverged);
@@ -82,6 +86,7 @@ static void append_test(const AnalysisClaimResult *f, CoreText *text) {
   if (f->unfinished) core_text_appendf(text, "; %zu unfinished", f->unfinished);
   if (f->censored) core_text_appendf(text, ", %zu of them stopped by rule (censored, not used)", f->censored);
   if (f->missing) core_text_appendf(text, "; %zu without the measure", f->missing);
+
   if (f->mixed)
     core_text_appendf(text, "; %zu configurations excluded, in which other settings change with %s", f->mixed,
                       f->claim->key);
@@ -148,6 +153,7 @@ static void print_totals(const Totals *totals, size_t count, bool is_corrected) 
     core_text_appendf(&text, "With Holm's correction over the %zu that could be tested (--correct): ", totals->tested);
     append_verdicts(totals->together, &text);
   }
+
   printf("\n");
   print_paragraph(&text);
 
@@ -166,6 +172,7 @@ static void print_totals(const Totals *totals, size_t count, bool is_corrected) 
                       "1977); --looks N", totals->looks);
     print_paragraph(&text);
   }
+
   core_text_free(&text);
 }
 
@@ -186,6 +193,7 @@ static void print_text(const AnalysisClaimResult *list, size_t count, const Tota
     analysis_plan_describe(&plans->plan[i], &text);
     print_paragraph(&text);
   }
+
   core_text_free(&text);
 }
 
@@ -208,6 +216,7 @@ static json_t *claim_json(const AnalysisClaimResult *f) {
   json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", c->id, "paper", c->paper, "figure",
                              c->figure, "sentence", c->sentence, "data", c->data, "where", c->where, "test",
                              c->test_name, "key", c->key, "measure", analysis_measure_name(c->measure));
+
   json_t *found = json_pack(
     "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
     "s:i, s:f, s:s}", "verdict", analysis_verdict_name(f->verdict), "statistic", f->statistic, "direction",
@@ -220,17 +229,20 @@ static json_t *claim_json(const AnalysisClaimResult *f) {
     "without_measure", (json_int_t)f->missing, "mixed", (json_int_t)f->mixed, "by_different_code",
     (json_int_t)f->codes, "looks", f->looks, "level", f->level, "note", f->note);
   json_object_update(object, found);
+
   const char *condition = analysis_test_info(c->test)->condition;
   json_object_set_new(object, "condition", condition ? json_string(condition) : json_null());
   json_object_set_new(object, "condition_estimate", number(f->condition.center));
   json_object_set_new(object, "condition_low", number(f->condition.low));
   json_object_set_new(object, "condition_high", number(f->condition.high));
+
   json_object_set_new(object, "tasks", tasks_json(f));
   json_object_set_new(object, "tasks_disagree", json_boolean(f->disagree));
   json_object_set_new(object, "can", json_boolean(c->can));
   json_object_set_new(object, "not_seen", json_boolean(f->is_not_seen));
   json_object_set_new(object, "tested_range", json_string(f->range));
   json_object_set_new(object, "failures_differ", json_boolean(f->failures_differ));
+
   json_decref(found);
   return object;
 }
@@ -304,6 +316,7 @@ static int run_claims(void *context, const char **operands, size_t operand_count
     if (request->json) print_json(list, count, &totals, request->correct, &plans);
     else print_text(list, count, &totals, request->correct, &plans);
   }
+
   analysis_plans_free(&plans);
   analysis_claims_free(&list, count);
   analysis_selection_free(&selection);
@@ -321,6 +334,7 @@ int analysis_claims(int argc, char **argv) {
              "reported but not used; if a [stop] rule ended some, there is no verdict without --budget. With --sweep, "
              "all runs of a sweep that is not of the papers count for every claim.",
     ANALYSIS_ONE_DATABASE};
+
   Options request = {0};
   const CoreOption table[] = {
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
@@ -335,5 +349,6 @@ int analysis_claims(int argc, char **argv) {
     {"all", 0, CORE_OPTION_FLAG, &request.all, NULL, "list claims without runs, too"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the claims as JSON"},
     {0}};
+
   return core_options_run(&manual, table, argc, argv, run_claims, &request);
 }

@@ -51,9 +51,13 @@ int analysis_clock_scores(StoreDatabase *database, const AnalysisSelection *sele
   TRY(store_query_open(database, clock_sql, &query));
   AnalysisCurve *curve = core_memory_zero_allocate(cells->count + 1, sizeof *curve);
   int code = CORE_OK;
-  for (size_t i = 0; i < cells->count && code == CORE_OK; i++)
+  for (size_t i = 0; i < cells->count; i++) {
     code = read_curve(query, selection->runs[cells->run[i]].id, &curve[i]);
-  for (size_t s = 0; s < cells->strata && code == CORE_OK; s++) {
+    if (code != CORE_OK) break;
+  }
+
+  const size_t strata = code == CORE_OK ? cells->strata : 0;
+  for (size_t s = 0; s < strata; s++) {
     const size_t first = cells->first[cells->stratum[s]], end = cells->first[cells->stratum[s + 1]];
     const double seconds = find_fastest(selection, cells, curve, first, end);
     for (size_t i = first; i < end; i++) {
@@ -61,6 +65,7 @@ int analysis_clock_scores(StoreDatabase *database, const AnalysisSelection *sele
       cells->missing += isnan(cells->score[i]);
     }
   }
+
   for (size_t i = 0; i < cells->count; i++) analysis_curve_free(&curve[i]);
   free(curve);
   store_query_close(&query);

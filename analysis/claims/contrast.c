@@ -15,17 +15,20 @@ AnalysisContrast analysis_contrast(const AnalysisCells *cells, const double *wei
   double variance = 0, fourth = 0;
   size_t smallest = SIZE_MAX, largest = 0;
   AnalysisContrast contrast = {0, 0, 1, 0, 0};
+
   for (size_t c = 0; c < cells->cells; c++) {
     const size_t n = cells->first[c + 1] - cells->first[c];
     if (weight[c] == 0) continue;
     const double sd = analysis_sd(cells->score + cells->first[c], n);
-    const double part = weight[c] * weight[c] * sd * sd / (double)n;
+    const double cell_variance = weight[c] * weight[c] * sd * sd / (double)n;
     contrast.estimate += weight[c] * cell_mean(cells, c);
-    variance += part;
-    fourth += part * part / (double)(n - 1);
+    variance += cell_variance;
+    fourth += cell_variance * cell_variance / (double)(n - 1);
+
     smallest = n < smallest ? n : smallest;
     largest = n > largest ? n : largest;
   }
+
   contrast.error = sqrt(variance);
   if (variance > 0) contrast.degrees = variance * variance / fourth;
   if (smallest < largest) contrast.degrees = fmin(contrast.degrees, (double)(smallest - 1));
@@ -58,6 +61,7 @@ AnalysisTestResult analysis_contrasts_within(const AnalysisCells *cells, const d
                                          double margin) {
   AnalysisTestResult result = ANALYSIS_NOT_TESTED;
   double outside = 1;
+
   if (count == 0) return result;
   result.p_for = 0;
   for (size_t i = 0; i < count; i++) {
@@ -67,9 +71,11 @@ AnalysisTestResult analysis_contrasts_within(const AnalysisCells *cells, const d
     result.p_for = fmax(result.p_for, p);
     outside = fmin(outside, analysis_contrast_below(contrast, -margin));
     outside = fmin(outside, analysis_contrast_above(contrast, margin));
+
     if (i == 0 || fabs(contrast.estimate) > fabs(result.interval.center))
       result.interval = analysis_contrast_interval(contrast, cells->count);
   }
+
   result.p_against = fmin(1, outside * (double)count);
   return result;
 }
@@ -113,6 +119,7 @@ AnalysisTestResult analysis_test_equal(const AnalysisCells *cells, double margin
   size_t keys, count = 0, strata = 0;
   double *key = analysis_distinct(cells->key, cells->cells, &keys);
   double *weights = core_memory_zero_allocate(keys * keys * cells->cells + 1, sizeof *weights);
+
   for (size_t i = 0; i < keys; i++) {
     for (size_t j = i + 1; j < keys; j++) {
       const size_t used = analysis_add_pair_weights(cells, key[j], NAN, key[i], NAN, 1, weights + count * cells->cells);
@@ -120,8 +127,10 @@ AnalysisTestResult analysis_test_equal(const AnalysisCells *cells, double margin
       count += used > 0;
     }
   }
+
   AnalysisTestResult result = analysis_contrasts_within(cells, weights, count, margin);
   result.strata = strata;
+
   free(weights);
   free(key);
   return result;
@@ -160,15 +169,18 @@ static AnalysisTestResult compare_bests(const AnalysisCells *cells, const Axes *
   size_t count_i = 0, count_j = 0;
   result.p_for = 0;
   result.p_against = 1;
+
   for (size_t e = 0; e < axes->seconds; e++) {
     double below = 1, above = 0, nearest = INFINITY;
     AnalysisContrast closest = {0};
     size_t others = 0;
+
     for (size_t f = 0; f < axes->seconds; f++) {
       memset(weight, 0, (cells->cells + 1) * sizeof *weight);
       const size_t used =
         analysis_add_pair_weights(cells, axes->key[i], axes->second[e], axes->key[j], axes->second[f], 1, weight);
       if (used == 0) continue;
+
       const AnalysisContrast contrast = analysis_contrast(cells, weight);
       below = fmin(below, analysis_contrast_below(contrast, margin));
       above = fmax(above, analysis_contrast_above(contrast, margin));
@@ -176,18 +188,22 @@ static AnalysisTestResult compare_bests(const AnalysisCells *cells, const Axes *
         nearest = contrast.estimate;
         closest = contrast;
       }
+
       if (used > result.strata) result.strata = used;
       others++;
     }
+
     if (others == 0) continue;
     count_i++;
     if (others > count_j) count_j = others;
     result.p_for = fmax(result.p_for, below);
     result.p_against = fmin(result.p_against, above);
+
     if (nearest <= largest) continue;
     largest = nearest;
     result.interval = analysis_contrast_interval(closest, cells->count);
   }
+
   result.p_for = fmin(1, result.p_for * (double)count_j);
   result.p_against = fmin(1, result.p_against * (double)count_i);
   return result;
@@ -200,11 +216,14 @@ AnalysisTestResult analysis_test_best_equal(const AnalysisCells *cells, double m
   axes.key = analysis_distinct(cells->key, cells->cells, &axes.keys);
   axes.second = analysis_distinct(cells->second, cells->cells, &axes.seconds);
   double *weight = core_memory_allocate((cells->cells + 1) * sizeof *weight);
-  for (size_t i = 0; i < axes.keys && axes.seconds > 1; i++) {
+
+  const size_t keys = axes.seconds > 1 ? axes.keys : 0;
+  for (size_t i = 0; i < keys; i++) {
     for (size_t j = 0; j < axes.keys; j++) {
       if (i == j) continue;
       const AnalysisTestResult one = compare_bests(cells, &axes, i, j, margin, weight);
       if (one.strata == 0) continue;
+
       if (pairs == 0 || one.interval.center > result.interval.center) result.interval = one.interval;
       result.p_for = pairs == 0 ? one.p_for : fmax(result.p_for, one.p_for);
       result.p_against = pairs == 0 ? one.p_against : fmin(result.p_against, one.p_against);
@@ -212,6 +231,7 @@ AnalysisTestResult analysis_test_best_equal(const AnalysisCells *cells, double m
       pairs++;
     }
   }
+
   if (pairs > 0) result.p_against = fmin(1, result.p_against * (double)pairs);
   free(weight);
   free(axes.key);
@@ -236,14 +256,17 @@ AnalysisTestResult analysis_test_gain(const AnalysisCells *cells, int sign) {
   double *second = analysis_distinct(cells->second, cells->cells, &seconds);
   double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight);
   AnalysisTestResult result = ANALYSIS_NOT_TESTED;
+
   if (keys > 1 && seconds > 1)
     result.strata = add_gain_weights(cells, key[0], key[keys - 1], second[seconds - 1], second[0], weight);
+
   if (result.strata > 0) {
     const AnalysisContrast contrast = analysis_contrast(cells, weight);
     result.interval = analysis_contrast_interval(contrast, cells->count);
     result.p_for = sign > 0 ? analysis_contrast_above(contrast, 0) : analysis_contrast_below(contrast, 0);
     result.p_against = sign > 0 ? analysis_contrast_below(contrast, 0) : analysis_contrast_above(contrast, 0);
   }
+
   free(weight);
   free(key);
   free(second);
@@ -255,7 +278,9 @@ AnalysisTestResult analysis_test_gain_equal(const AnalysisCells *cells, double m
   double *key = analysis_distinct(cells->key, cells->cells, &keys);
   double *second = analysis_distinct(cells->second, cells->cells, &seconds);
   double *weights = core_memory_zero_allocate(seconds * seconds * cells->cells + 1, sizeof *weights);
-  for (size_t i = 0; i < seconds && keys > 1; i++) {
+
+  const size_t compared = keys > 1 ? seconds : 0;
+  for (size_t i = 0; i < compared; i++) {
     for (size_t j = i + 1; j < seconds; j++) {
       double *weight = weights + count * cells->cells;
       const size_t used = add_gain_weights(cells, key[0], key[keys - 1], second[j], second[i], weight);
@@ -264,8 +289,10 @@ AnalysisTestResult analysis_test_gain_equal(const AnalysisCells *cells, double m
       else memset(weight, 0, cells->cells * sizeof *weight);
     }
   }
+
   AnalysisTestResult result = analysis_contrasts_within(cells, weights, count, margin);
   result.strata = strata;
+
   free(weights);
   free(key);
   free(second);
@@ -278,14 +305,17 @@ double analysis_order_violation(const AnalysisCells *cells, int sign, double pai
   size_t keys, pairs = 0;
   double *key = analysis_distinct(cells->key, cells->cells, &keys), p_min = 1;
   double *weight = core_memory_allocate((cells->cells + 1) * sizeof *weight);
+
   for (size_t i = 0; i < keys; i++) {
     for (size_t j = i + 1; j < keys; j++) {
       memset(weight, 0, (cells->cells + 1) * sizeof *weight);
       if (analysis_add_pair_weights(cells, key[j], NAN, key[i], NAN, sign, weight) == 0) continue;
+
       AnalysisContrast contrast = analysis_contrast(cells, weight);
       contrast.over = contrast.under = 0; /* a caution needs less than a verdict */
       const double p = analysis_contrast_below(contrast, 0);
       pairs++;
+
       if (!(p < p_min)) continue;
       p_min = p;
       pair[0] = key[i];
@@ -293,6 +323,7 @@ double analysis_order_violation(const AnalysisCells *cells, int sign, double pai
       pair[2] = -contrast.estimate;
     }
   }
+
   free(weight);
   free(key);
   return fmin(1, p_min * (double)(pairs > 0 ? pairs : 1));
@@ -303,22 +334,25 @@ double analysis_order_violation(const AnalysisCells *cells, int sign, double pai
 /* Sums the squares of the units' contributions to a mean over cells. *shared: whether a unit has runs in several
  * cells. */
 static double sum_unit_squares(const AnalysisCells *cells, const size_t *unit, bool *shared) {
-  double *part = core_memory_zero_allocate(cells->count + 1, sizeof *part), sum = 0;
+  double *deviation = core_memory_zero_allocate(cells->count + 1, sizeof *deviation), sum = 0;
   size_t *cell = core_memory_allocate((cells->count + 1) * sizeof *cell); /* [count] cell of a unit's first run */
+
   *shared = false;
   for (size_t c = 0; c < cells->cells; c++) {
     const size_t first = cells->first[c], end = cells->first[c + 1];
     const double n = (double)(end - first), mean = cell_mean(cells, c);
+
     for (size_t i = first; i < end; i++) {
       size_t first_run = 0;
       while (unit[first_run] != unit[i]) first_run++;
       if (first_run == i) cell[i] = c;
       *shared = *shared || cell[first_run] != c;
-      part[first_run] += (cells->score[i] - mean) / sqrt(n * (n - 1)) / (double)cells->cells;
+      deviation[first_run] += (cells->score[i] - mean) / sqrt(n * (n - 1)) / (double)cells->cells;
     }
   }
-  for (size_t i = 0; i < cells->count; i++) sum += part[i] * part[i];
-  free(part);
+
+  for (size_t i = 0; i < cells->count; i++) sum += deviation[i] * deviation[i];
+  free(deviation);
   free(cell);
   return sum;
 }
@@ -326,20 +360,25 @@ static double sum_unit_squares(const AnalysisCells *cells, const size_t *unit, b
 AnalysisTestResult analysis_test_mean(const AnalysisCells *cells, const size_t *unit, double null, int sign) {
   AnalysisTestResult result = ANALYSIS_NOT_TESTED;
   if (cells->cells == 0) return result;
+
   double *weight = core_memory_allocate(cells->cells * sizeof *weight), smallest = INFINITY;
   bool shared = false;
+
   for (size_t c = 0; c < cells->cells; c++) {
     weight[c] = 1 / (double)cells->cells;
     smallest = fmin(smallest, (double)(cells->first[c + 1] - cells->first[c]));
   }
+
   AnalysisContrast contrast = analysis_contrast(cells, weight);
   const double error = contrast.error > 0 ? sqrt(sum_unit_squares(cells, unit, &shared)) : 0;
   if (shared) contrast.degrees = smallest - 1;
   contrast.error = shared ? error : contrast.error;
+
   result.interval = analysis_contrast_interval(contrast, cells->count);
   result.p_for = sign > 0 ? analysis_contrast_above(contrast, null) : analysis_contrast_below(contrast, null);
   result.p_against = sign > 0 ? analysis_contrast_below(contrast, null) : analysis_contrast_above(contrast, null);
   result.strata = cells->strata;
+
   free(weight);
   return result;
 }

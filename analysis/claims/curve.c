@@ -56,6 +56,7 @@ static bool solve(double a[TERMS][TERMS], double b[TERMS]) {
     for (int r = i + 1; r < TERMS; r++)
       if (fabs(a[r][i]) > fabs(a[pivot][i])) pivot = r;
     if (fabs(a[pivot][i]) < 1e-9) return false;
+
     for (int k = 0; k < TERMS; k++) {
       const double swap = a[i][k];
       a[i][k] = a[pivot][k];
@@ -64,12 +65,14 @@ static bool solve(double a[TERMS][TERMS], double b[TERMS]) {
     const double swap = b[i];
     b[i] = b[pivot];
     b[pivot] = swap;
+
     for (int r = 0; r < TERMS; r++) {
       const double factor = r == i ? 0 : a[r][i] / a[i][i];
       for (int k = 0; k < TERMS; k++) a[r][k] -= factor * a[i][k];
       b[r] -= factor * b[i];
     }
   }
+
   for (int i = 0; i < TERMS; i++) b[i] /= a[i][i];
   return true;
 }
@@ -84,14 +87,17 @@ static void compute_terms(double u, double term[TERMS]) {
 static bool subtract_curve(const double *u, const uint64_t *lever, size_t first, size_t end, uint64_t excluded,
                            double target, double share, double *weight) {
   double a[TERMS][TERMS] = {{0}}, b[TERMS], term[TERMS];
+
   for (size_t c = first; c < end; c++) {
     if (lever[c] == excluded || isnan(u[c])) continue;
     compute_terms(u[c], term);
     for (int i = 0; i < TERMS; i++)
       for (int k = 0; k < TERMS; k++) a[i][k] += term[i] * term[k];
   }
+
   compute_terms(target, b);
   if (!solve(a, b)) return false;
+
   for (size_t c = first; c < end; c++) {
     if (lever[c] == excluded || isnan(u[c])) continue;
     compute_terms(u[c], term);
@@ -108,12 +114,14 @@ typedef struct Lever { uint64_t lever; size_t *cell, count, others; } Lever;
 static Lever select_cells(const double *u, const uint64_t *lever, size_t first, size_t end, uint64_t wanted) {
   Lever found = {.lever = wanted, .cell = core_memory_allocate((end - first + 1) * sizeof *found.cell)};
   double low = INFINITY, high = -INFINITY;
+
   for (size_t c = first; c < end; c++) {
     if (lever[c] == wanted || isnan(u[c])) continue;
     low = fmin(low, u[c]);
     high = fmax(high, u[c]);
     found.others++;
   }
+
   for (size_t c = first; c < end; c++) {
     if (lever[c] != wanted || !(u[c] >= low && u[c] <= high)) continue;
     size_t index = found.count++;
@@ -162,18 +170,23 @@ static size_t add_stratum(const AnalysisTable *table, const AnalysisCells *cells
                           uint64_t *lever, double *weights) {
   const size_t first = cells->stratum[s], end = cells->stratum[s + 1];
   size_t count = 0;
+
   analysis_curve_levers(table, cells, s, lever);
   standardize(cells, first, end, u);
+
   for (size_t c = first; c < end; c++) {
     if (lever[c] == 0 || !is_first_of(lever, first, c)) continue;
     const Lever selected = select_cells(u, lever, first, end, lever[c]);
     const size_t half = selected.count / 2, from[] = {0, half}, to[] = {half, selected.count};
-    for (int h = 0; h < 2 && selected.others >= OTHERS_MIN; h++) {
+
+    const int halves = selected.others >= OTHERS_MIN ? 2 : 0;
+    for (int h = 0; h < halves; h++) {
       double *weight = weights + count * cells->cells;
       if (to[h] - from[h] < HALF_MIN) continue;
       if (set_distance_weights(u, lever, first, end, &selected, from[h], to[h], weight)) count++;
       else memset(weight, 0, cells->cells * sizeof *weight);
     }
+
     free(selected.cell);
   }
   return count;
@@ -185,14 +198,17 @@ AnalysisTestResult analysis_test_one_curve(const AnalysisTable *table, const Ana
   uint64_t *lever = core_memory_allocate((n + 1) * sizeof *lever);
   double *weights = core_memory_zero_allocate((2 * n + 1) * (n + 1), sizeof *weights);
   size_t count = 0, strata = 0;
+
   for (size_t s = 0; s < cells->strata; s++) {
     const size_t added = add_stratum(table, cells, s, u, lever, weights + count * n);
     count += added;
     strata += added > 2;
   }
+
   AnalysisTestResult result = ANALYSIS_NOT_TESTED;
   if (strata > 0) result = analysis_contrasts_within(cells, weights, count, margin);
   result.strata = strata;
+
   free(u);
   free(lever);
   free(weights);

@@ -65,10 +65,12 @@ static void add_smallest(Settings *list, size_t *count, const Settings *set) {
 static bool set_slope_weights(const Points *p, const Settings *lever, const Settings *difference, double *weight) {
   double squares = 0;
   bool *done = core_memory_zero_allocate(p->count + 1, sizeof *done);
+
   for (size_t i = 0; i < p->count; i++) weight[i] = 0;
   for (size_t i = 0; i < p->count; i++) {
     double n = 0, mean = 0;
     if (done[i] || !isfinite(p->x[i])) continue; /* a point that is left out begins no block */
+
     for (int pass = 0; pass < 2; pass++) {
       for (size_t k = i; k < p->count; k++) {
         if (!isfinite(p->x[k]) || !is_subset(&difference[i * p->count + k], lever)) continue;
@@ -83,6 +85,7 @@ static bool set_slope_weights(const Points *p, const Settings *lever, const Sett
       }
     }
   }
+
   free(done);
   for (size_t i = 0; i < p->count; i++) weight[i] /= squares;
   return squares > 1e-9;
@@ -106,6 +109,7 @@ static void add_levers(const AnalysisTable *table, const AnalysisCells *cells, c
   Settings smallest[LEVERS_MAX];
   size_t count = 0;
   Settings *difference = core_memory_zero_allocate(p->count * p->count + 1, sizeof *difference);
+
   for (size_t i = 0; i < p->count; i++) {
     for (size_t k = i + 1; k < p->count; k++) {
       Settings *set = &difference[i * p->count + k];
@@ -113,9 +117,11 @@ static void add_levers(const AnalysisTable *table, const AnalysisCells *cells, c
       add_smallest(smallest, &count, set);
     }
   }
+
   double *weight = core_memory_allocate((p->count + 1) * sizeof *weight);
   for (size_t l = 0; l < count; l++)
     if (set_slope_weights(p, &smallest[l], difference, weight)) add_slope(levers, &smallest[l], p, weight);
+
   free(weight);
   free(difference);
 }
@@ -209,18 +215,21 @@ static void check_seeds(const Levers *levers, const AnalysisCells *cells, Analys
 static AnalysisTestResult compare_thirds(const AnalysisTable *table, const AnalysisCells *cells, bool high) {
   Levers levers = {.cells = cells->cells};
   levers.weight = core_memory_zero_allocate(LEVERS_MAX * cells->cells + 1, sizeof *levers.weight);
+
   for (size_t s = 0; s < cells->strata; s++) {
     Points p = points_create(cells, s);
     rank_means(cells, &p, cells->x, p.x);
     for (size_t i = 0; i < p.count; i++) {
-      const double place = p.x[i] - 0.5 / (double)p.count;
-      const bool middle = place >= 1.0 / 3 && place < 2.0 / 3, outer = high ? place >= 2.0 / 3 : place < 1.0 / 3;
+      const double rank = p.x[i] - 0.5 / (double)p.count;
+      const bool middle = rank >= 1.0 / 3 && rank < 2.0 / 3, outer = high ? rank >= 2.0 / 3 : rank < 1.0 / 3;
       p.x[i] = middle ? 1 : outer ? 0 : NAN;
       p.y[i] = analysis_cells_mean(cells, cells->score, p.first + i);
     }
+
     add_levers(table, cells, &p, &levers);
     free(p.x);
   }
+
   AnalysisTestResult result = test_levers(&levers, cells);
   if (!isnan(result.p_for)) check_seeds(&levers, cells, &result);
   free(levers.weight);

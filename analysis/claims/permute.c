@@ -38,6 +38,7 @@ static void count_orders(const Permutation *p, double observed, uint32_t first, 
                          long *at_most) {
   long above = 0, below = 0;
   const double tiny = 1e-12 * fmax(1, fabs(observed)); /* sums in another order differ in the last bits */
+
 #pragma omp parallel reduction(+ : above, below)
   {
     double *value = core_memory_allocate((p->count + 1) * sizeof *value);
@@ -51,6 +52,7 @@ static void count_orders(const Permutation *p, double observed, uint32_t first, 
     }
     free(value);
   }
+
   *at_least += above;
   *at_most += below;
 }
@@ -91,11 +93,13 @@ static double compute_placements(const AnalysisCells *cells, const double *value
   const size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
   double sum = 0;
   for (size_t i = cells->first[begin]; i < cells->first[end]; i++) placement[i] = 0;
+
   for (size_t low = begin; low < end; low++) {
     for (size_t high = low + 1; high < end; high++) {
       const double n = (double)(cells->first[low + 1] - cells->first[low]);
       const double m = (double)(cells->first[high + 1] - cells->first[high]);
       double pair = 0;
+
       for (size_t i = cells->first[high]; i < cells->first[high + 1]; i++) {
         for (size_t j = cells->first[low]; j < cells->first[low + 1]; j++) {
           const double win = value[i] > value[j] ? 1 : value[i] == value[j] ? 0.5 : 0;
@@ -104,6 +108,7 @@ static double compute_placements(const AnalysisCells *cells, const double *value
           pair += win;
         }
       }
+
       sum += pair / (n * m);
     }
   }
@@ -116,21 +121,25 @@ static Rise compute_rise(const AnalysisCells *cells, const double *value, double
   Rise rise = {0, 0, 1};
   double fourth = 0;
   size_t used = 0, smallest = SIZE_MAX, largest = 0;
+
   for (size_t s = 0; s < cells->strata; s++) {
     const double k = (double)count_cells(cells, s), pairs = k * (k - 1) / 2;
     if (pairs < 1) continue;
     rise.share += compute_placements(cells, value, s, placement) / pairs;
     used++;
+
     for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1]; c++) {
       const size_t n = cells->first[c + 1] - cells->first[c];
       const double sd = fmax(analysis_sd(placement + cells->first[c], n), (k - 1) / (double)(n + 1)) / pairs;
-      const double part = sd * sd / (double)n;
-      rise.variance += part;
-      fourth += part * part / (double)(n > 1 ? n - 1 : 1);
+      const double cell_variance = sd * sd / (double)n;
+      rise.variance += cell_variance;
+      fourth += cell_variance * cell_variance / (double)(n > 1 ? n - 1 : 1);
+
       smallest = n < smallest ? n : smallest;
       largest = n > largest ? n : largest;
     }
   }
+
   if (used == 0) return (Rise){NAN, NAN, NAN};
   rise.share /= (double)used;
   rise.degrees = rise.variance * rise.variance / fourth;

@@ -25,6 +25,7 @@ static bool find_plan(const char *name, const char *experiment, AnalysisPlan *pl
     const CoreIniEntry *entry = &ini.entries[i];
     size_t length;
     if (strcmp(entry->section, "sweep") != 0 || !entry->key || strcmp(entry->key, "plan") != 0) continue;
+
     const char *sum = core_sha256_recorded(entry->value, &length);
     if (!sum) continue;
     is_found = core_files_path(plan->path, "%.*s", (int)length, entry->value) == CORE_OK;
@@ -92,11 +93,14 @@ int analysis_plans_read(StoreDatabase *database, const char *sweeps, AnalysisPla
   if (code == CORE_OK) code = store_query_open(database, runs_sql, &runs);
   if (code == CORE_OK) store_query_bind_text(query, 1, sweeps);
 
-  while (code == CORE_OK && (code = store_query_step(query, &row)) == CORE_OK && row) {
+  while (code == CORE_OK) {
+    code = store_query_step(query, &row);
+    if (code != CORE_OK || !row) break;
     const char *name = store_query_text(query, 0);
     AnalysisPlan *plan = take_plan(plans, name, store_query_text(query, 1));
     if (plan) code = add_sweep(runs, name, plan);
   }
+
   store_query_close(&query);
   store_query_close(&runs);
   for (size_t i = 0; i < plans->count; i++) plans->plan[i].file = examine_file(&plans->plan[i]);

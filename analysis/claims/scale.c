@@ -105,7 +105,8 @@ void analysis_cells_scale(const AnalysisTable *table, AnalysisCells *cells, Anal
 
   if (f->comparison == ANALYSIS_BY_SHARE)
     divide_strata(cells, analysis_test_info(f->claim->test)->kind == ANALYSIS_OF_SWITCH);
-  for (size_t i = 0; i < cells->count && f->comparison == ANALYSIS_BY_RATIO; i++)
+  const size_t count = f->comparison == ANALYSIS_BY_RATIO ? cells->count : 0;
+  for (size_t i = 0; i < count; i++)
     cells->score[i] = log(cells->score[i]);
   scale_x(f->claim, cells);
 }

@@ -55,17 +55,21 @@ static void describe(const AnalysisTable *table, const AnalysisCells *cells, con
   size_t rows;
   const CoreConfigRow *row = core_config_rows(&rows);
   CoreText text = {0}, list = {0};
+
   for (size_t i = 0; i < rows && i < table->rows; i++) {
     bool differs = false;
     for (size_t o = 0; o < cells->strata && !differs; o++)
       differs = analysis_table_hash(table, index_of(cells, s), i) != analysis_table_hash(table, index_of(cells, o), i);
     if (!differs || !row[i].identity || is_free(claim, &row[i]) || strcmp(row[i].section, "init") == 0) continue;
+
     core_text_appendf(&list, "%s%s=%s", list.length ? ", " : "", analysis_key_name(&row[i]),
                       analysis_key_own_value(&run_of(table, cells, s)->config, &row[i], &text));
   }
+
   if (list.length == 0)
     core_text_appendf(&list, "%lld transitions per iteration",
                       (long long)run_of(table, cells, s)->transitions_per_iteration);
+
   snprintf(label, capacity, "%s", core_text_string(&list));
   core_text_free(&text);
   core_text_free(&list);
@@ -73,46 +77,50 @@ static void describe(const AnalysisTable *table, const AnalysisCells *cells, con
 
 /* ---- parts of the cells ------------------------------------------------------------------------------------------ */
 
-/* Copies the strata with keep[strata]; free with part_free. */
-static AnalysisCells part_create(const AnalysisCells *cells, const bool *keep) {
-  const size_t runs = cells->count + 1, all = cells->cells + 1;
-  AnalysisCells part = *cells;
-  part.run = core_memory_allocate(runs * sizeof *part.run);
-  part.score = core_memory_allocate(2 * runs * sizeof *part.score);
-  part.x = part.score + runs;
-  part.first = core_memory_zero_allocate(all, sizeof *part.first);
-  part.key = core_memory_allocate(2 * all * sizeof *part.key);
-  part.second = part.key + all;
-  part.stratum = core_memory_zero_allocate(cells->strata + 1, sizeof *part.stratum);
-  if (cells->allowance) part.allowance = core_memory_zero_allocate(all, sizeof *part.allowance);
-  part.count = part.cells = part.strata = 0;
+/* Copies the strata with keep[strata]; free with selection_free. */
+static AnalysisCells selection_create(const AnalysisCells *cells, const bool *keep) {
+  const size_t runs = cells->count + 1, capacity = cells->cells + 1;
+  AnalysisCells selected = *cells;
+
+  selected.run = core_memory_allocate(runs * sizeof *selected.run);
+  selected.score = core_memory_allocate(2 * runs * sizeof *selected.score);
+  selected.x = selected.score + runs;
+  selected.first = core_memory_zero_allocate(capacity, sizeof *selected.first);
+  selected.key = core_memory_allocate(2 * capacity * sizeof *selected.key);
+  selected.second = selected.key + capacity;
+  selected.stratum = core_memory_zero_allocate(cells->strata + 1, sizeof *selected.stratum);
+  if (cells->allowance) selected.allowance = core_memory_zero_allocate(capacity, sizeof *selected.allowance);
+  selected.count = selected.cells = selected.strata = 0;
+
   for (size_t s = 0; s < cells->strata; s++) {
     if (!keep[s]) continue;
-    part.stratum[part.strata++] = part.cells;
+    selected.stratum[selected.strata++] = selected.cells;
     for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1]; c++) {
-      if (cells->allowance) part.allowance[part.cells] = cells->allowance[c];
-      part.key[part.cells] = cells->key[c];
-      part.second[part.cells] = cells->second[c];
-      part.first[part.cells++] = part.count;
+      if (cells->allowance) selected.allowance[selected.cells] = cells->allowance[c];
+      selected.key[selected.cells] = cells->key[c];
+      selected.second[selected.cells] = cells->second[c];
+      selected.first[selected.cells++] = selected.count;
+
       for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) {
-        part.run[part.count] = cells->run[i];
-        part.score[part.count] = cells->score[i];
-        part.x[part.count++] = cells->x[i];
+        selected.run[selected.count] = cells->run[i];
+        selected.score[selected.count] = cells->score[i];
+        selected.x[selected.count++] = cells->x[i];
       }
     }
   }
-  part.first[part.cells] = part.count;
-  part.stratum[part.strata] = part.cells;
-  return part;
+
+  selected.first[selected.cells] = selected.count;
+  selected.stratum[selected.strata] = selected.cells;
+  return selected;
 }
 
-static void part_free(AnalysisCells *part) {
-  free(part->run);
-  free(part->score);
-  free(part->first);
-  free(part->key);
-  free(part->stratum);
-  free(part->allowance);
+static void selection_free(AnalysisCells *selected) {
+  free(selected->run);
+  free(selected->score);
+  free(selected->first);
+  free(selected->key);
+  free(selected->stratum);
+  free(selected->allowance);
 }
 
 /* ---- agreement --------------------------------------------------------------------------------------------------- */
@@ -127,14 +135,14 @@ typedef struct Tasks {
 } Tasks;
 
 /* Runs the test on one task, or on the tested others. tested[tasks]: tasks that can be tested alone. */
-static AnalysisTestResult test_part(const Tasks *t, size_t task, bool alone, const bool *tested) {
+static AnalysisTestResult test_selection(const Tasks *t, size_t task, bool alone, const bool *tested) {
   size_t seeds = 0;
   for (size_t s = 0; s < t->cells->strata; s++)
     t->keep[s] = alone ? t->task[s] == task : t->task[s] != task && tested[t->task[s]];
-  AnalysisCells part = part_create(t->cells, t->keep);
+  AnalysisCells selected = selection_create(t->cells, t->keep);
   const AnalysisTestResult result =
-    analysis_test_run(t->f->claim->test, t->table, &part, t->f->margin, &seeds);
-  part_free(&part);
+    analysis_test_run(t->f->claim->test, t->table, &selected, t->f->margin, &seeds);
+  selection_free(&selected);
   return result;
 }
 
@@ -147,18 +155,18 @@ static void compare_tasks(const Tasks *t, const bool *tested, AnalysisClaimResul
   }
   const double level = f->level / (double)f->task_count;
   f->disagree = f->tasks[most_for].p_for <= level && f->tasks[most_against].p_against <= level;
-  f->p_for = fmax(f->p_for, test_part(t, number[most_for], false, tested).p_for);
-  f->p_against = fmax(f->p_against, test_part(t, number[most_against], false, tested).p_against);
+  f->p_for = fmax(f->p_for, test_selection(t, number[most_for], false, tested).p_for);
+  f->p_against = fmax(f->p_against, test_selection(t, number[most_against], false, tested).p_against);
 }
 
 void analysis_strata_test(const AnalysisTable *table, const AnalysisCells *cells, AnalysisClaimResult *f) {
-  const AnalysisTestResult all = analysis_test_run(f->claim->test, table, cells, f->margin, &f->seeds);
-  f->interval = all.interval;
-  f->condition = all.condition;
-  f->strata = all.strata;
-  f->p_for = f->p_together_for = all.p_for;
-  f->p_against = f->p_together_against = all.p_against;
-  if (isnan(all.p_for) || cells->strata < 2) return;
+  const AnalysisTestResult together = analysis_test_run(f->claim->test, table, cells, f->margin, &f->seeds);
+  f->interval = together.interval;
+  f->condition = together.condition;
+  f->strata = together.strata;
+  f->p_for = f->p_together_for = together.p_for;
+  f->p_against = f->p_together_against = together.p_against;
+  if (isnan(together.p_for) || cells->strata < 2) return;
 
   Tasks t = {table, cells, f, core_memory_allocate(cells->strata * sizeof *t.task),
              core_memory_allocate(cells->strata * sizeof *t.keep)};
@@ -166,18 +174,24 @@ void analysis_strata_test(const AnalysisTable *table, const AnalysisCells *cells
   bool *tested = core_memory_zero_allocate(count, sizeof *tested);
   size_t *number = core_memory_allocate(count * sizeof *number);
   f->tasks = core_memory_zero_allocate(count, sizeof *f->tasks);
-  for (size_t k = 0, s = 0; k < count && count > 1; k++) {
-    const AnalysisTestResult one = test_part(&t, k, true, tested);
+
+  const size_t parts = count > 1 ? count : 0;
+  for (size_t k = 0; k < parts; k++) {
+    const AnalysisTestResult one = test_selection(&t, k, true, tested);
     if (isnan(one.p_for)) continue;
-    for (s = 0; t.task[s] != k;) s++;
+
+    size_t s = 0;
+    while (t.task[s] != k) s++;
     number[f->task_count] = k;
     tested[k] = true;
     AnalysisTaskResult *result = &f->tasks[f->task_count++];
     *result = (AnalysisTaskResult){.interval = one.interval, .p_for = one.p_for, .p_against = one.p_against};
     describe(table, cells, f->claim, s, result->label, sizeof result->label);
   }
+
   if (f->task_count > 1) compare_tasks(&t, tested, f, number);
   else f->task_count = 0;
+
   free(number);
   free(tested);
   free(t.task);

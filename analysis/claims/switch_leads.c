@@ -67,8 +67,10 @@ int analysis_switch_leads(StoreDatabase *database, const AnalysisSelection *sele
   StoreQuery *query = NULL;
   TRY(store_query_open(database, score_sql, &query));
   int code = CORE_OK;
-  for (size_t i = 0; i < cells->count && code == CORE_OK; i++)
+  for (size_t i = 0; i < cells->count; i++) {
     code = set_lead(query, selection, &selection->runs[cells->run[i]], &cells->x[i]);
+    if (code != CORE_OK) break;
+  }
   store_query_close(&query);
   return code;
 }

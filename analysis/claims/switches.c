@@ -23,9 +23,9 @@ size_t *analysis_cells_units(const AnalysisTable *table, const AnalysisCells *ce
 void analysis_cells_merge_children(const AnalysisTable *table, AnalysisCells *cells) {
   const AnalysisRun *runs = table->selection->runs;
   size_t kept = 0;
-  for (size_t c = 0, begin = 0, end; c < cells->cells; c++, begin = end) {
-    const size_t first = kept;
-    end = cells->first[c + 1];
+  size_t begin = 0;
+  for (size_t c = 0; c < cells->cells; c++) {
+    const size_t first = kept, end = cells->first[c + 1];
     for (size_t i = begin; i < end; i++) {
       const char *parent = runs[cells->run[i]].parent;
       double score = 0, x = 0, n = 0;
@@ -37,12 +37,14 @@ void analysis_cells_merge_children(const AnalysisTable *table, AnalysisCells *ce
         x += cells->x[k];
         n++;
       }
+
       if (has_earlier_sibling) continue; /* merged into its first sibling */
       cells->run[kept] = cells->run[i];
       cells->score[kept] = score / n;
       cells->x[kept++] = x / n;
     }
     cells->first[c] = first;
+    begin = end;
   }
   cells->first[cells->cells] = cells->count = kept;
 }
@@ -53,14 +55,17 @@ bool analysis_switches_share_task(const AnalysisRun *a, const AnalysisRun *b, co
   const CoreConfigRow *row = core_config_rows(&rows);
   CoreText text = {0}, other = {0};
   bool same = true;
+
   for (size_t i = 0; i < rows && same; i++) {
     bool skipped = !row[i].identity || strcmp(row[i].section, "init") == 0;
     for (size_t k = 0; k < sizeof changed / sizeof *changed; k++)
       skipped = skipped || strcmp(row[i].name, changed[k]) == 0;
     if (skipped) continue;
+
     same = strcmp(analysis_key_own_value(&a->config, &row[i], &text),
                   analysis_key_own_value(&b->config, &row[i], &other)) == 0;
   }
+
   core_text_free(&text);
   core_text_free(&other);
   return same;
@@ -111,6 +116,7 @@ static double allow_failures(const AnalysisTable *table, const AnalysisCells *ce
 static AnalysisTestResult test_changes(const AnalysisTable *table, const AnalysisCells *cells, int sign, bool is_gain,
                                    size_t *parents) {
   double *sum = core_memory_zero_allocate(2 * cells->count + 2, sizeof *sum), *children = sum + cells->count + 1;
+
   for (size_t c = 0; c < cells->cells; c++) {
     for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) {
       const size_t p = find_parent(table, cells, c, i, sign);
@@ -119,9 +125,11 @@ static AnalysisTestResult test_changes(const AnalysisTable *table, const Analysi
       children[p]++;
     }
   }
+
   *parents = 0;
   for (size_t p = 0; p < cells->count; p++)
     if (children[p] > 0) sum[(*parents)++] = sum[p] / children[p];
+
   AnalysisTestResult result = ANALYSIS_NOT_TESTED;
   if (*parents >= ANALYSIS_SEEDS_MIN) {
     size_t first[2] = {0, *parents}, stratum[2] = {0, 1};
@@ -129,6 +137,7 @@ static AnalysisTestResult test_changes(const AnalysisTable *table, const Analysi
     /* Unseen failures of children lower the mean change; those of parents raise it, but no gain since the switch. */
     AnalysisAllowance allowance = {.failures = allow_failures(table, cells, sign, true, true),
                                    .near_low = is_gain ? 0 : allow_failures(table, cells, sign, false, false)};
+
     const AnalysisCells changes = {.score = sum, .count = *parents, .first = first, .stratum = stratum, .cells = 1,
                                    .strata = 1, .key = &key, .second = &second, .allowance = &allowance};
     size_t *unit = core_memory_allocate(*parents * sizeof *unit);
@@ -136,6 +145,7 @@ static AnalysisTestResult test_changes(const AnalysisTable *table, const Analysi
     result = analysis_test_mean(&changes, unit, 0, sign);
     free(unit);
   }
+
   free(sum);
   return result;
 }
@@ -177,10 +187,12 @@ static void add_children(const AnalysisTable *table, const AnalysisCells *cells,
   for (size_t c = 0; c < cells->cells; c++) {
     const size_t reference = find_reference(table, cells, c);
     if (reference == SIZE_MAX || reference == c) continue;
+
     const double mean = analysis_cells_mean(cells, cells->score, reference);
     for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) {
       const size_t p = find_parent(table, cells, c, i, sign);
       if (p == SIZE_MAX) continue;
+
       if (shares) {
         switched->share[reference] += 1 / switched->children[p];
       } else {
@@ -200,11 +212,14 @@ static bool compute_contrast(const AnalysisCells *cells, const Switched *switche
   double *score = core_memory_allocate((2 * cells->count + 1) * sizeof *score);
   double *weight = core_memory_zero_allocate(capacity + 1, sizeof *weight);
   size_t *first = core_memory_zero_allocate(capacity + 1, sizeof *first);
+
   double *key = core_memory_zero_allocate(2 * capacity + 1, sizeof *key); /* and second keys, which are all 0 */
   AnalysisAllowance *allowance = core_memory_zero_allocate(capacity + 1, sizeof *allowance);
   AnalysisCells contrasted = {.score = score, .first = first, .key = key, .second = key + capacity,
                               .allowance = allowance};
   bool enough = switched->parents > 0;
+
+  /* The cells of changes, each with its own weight. */
   for (size_t c = 0; c < cells->cells; c++, contrasted.cells++) {
     for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++)
       if (switched->children[i] > 0) score[contrasted.count++] = switched->excess[i] / switched->children[i];
@@ -214,6 +229,8 @@ static bool compute_contrast(const AnalysisCells *cells, const Switched *switche
     allowance[contrasted.cells].failures = unseen;
     enough = enough && (n == 0 || n >= ANALYSIS_SEEDS_MIN);
   }
+
+  /* The reference cells, from which the changes are counted. */
   for (size_t c = 0; c < cells->cells; c++, contrasted.cells++) {
     const double mean = analysis_cells_mean(cells, cells->score, c);
     for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) score[contrasted.count++] = cells->score[i] - mean;
@@ -224,6 +241,7 @@ static bool compute_contrast(const AnalysisCells *cells, const Switched *switche
     const size_t n = contrasted.count - first[contrasted.cells];
     enough = enough && (switched->share[c] == 0 || n >= ANALYSIS_SEEDS_MIN);
   }
+
   if (enough) *contrast = analysis_contrast(&contrasted, weight);
   free(score);
   free(weight);
@@ -239,16 +257,19 @@ AnalysisTestResult analysis_test_switch_same(const AnalysisTable *table, const A
   AnalysisContrast contrast;
   double *memory = core_memory_zero_allocate(2 * cells->count + cells->cells + 1, sizeof *memory);
   Switched switched = {.excess = memory, .children = memory + cells->count, .share = memory + 2 * cells->count};
+
   add_children(table, cells, sign, &switched, false);
   add_children(table, cells, sign, &switched, true);
   for (size_t i = 0; i < cells->count; i++) switched.parents += switched.children[i] > 0;
   *parents = switched.parents;
+
   if (compute_contrast(cells, &switched, allow_failures(table, cells, sign, true, false), &contrast)) {
     result.p_for = fmax(analysis_contrast_above(contrast, -margin), analysis_contrast_below(contrast, margin));
     result.p_against = fmin(analysis_contrast_below(contrast, -margin), analysis_contrast_above(contrast, margin));
     result.interval = analysis_contrast_interval(contrast, cells->count);
     result.strata = 1;
   }
+
   free(memory);
   return result;
 }

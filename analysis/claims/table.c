@@ -25,9 +25,11 @@ static void hash_configurations(AnalysisTable *table, const CoreConfigRow *rows)
   const AnalysisSelection *selection = table->selection;
   const AnalysisRun **order = core_memory_allocate((selection->count + 1) * sizeof *order);
   CoreText text = {0};
+
   table->configuration = core_memory_allocate((selection->count + 1) * sizeof *table->configuration);
   table->seed_hash = core_memory_allocate((selection->count + 1) * sizeof *table->seed_hash);
   table->seed_row = (size_t)(core_config_find("train.seed") - rows);
+
   for (size_t r = 0; r < selection->count; r++) order[r] = &selection->runs[r];
   qsort(order, selection->count, sizeof *order, by_configuration);
 
@@ -47,6 +49,7 @@ static void hash_configurations(AnalysisTable *table, const CoreConfigRow *rows)
     }
     table->configuration[r] = count - 1;
   }
+
   core_text_free(&text);
   free(order);
 }

@@ -74,18 +74,21 @@ typedef struct Cells {
 static Cells describe_cells(const AnalysisGrid *grid, double level) {
   Cells cells = {.has_runs = true, .widening = analysis_replicates_widening(grid->first, grid->cells, level)};
   size_t repeated = 0;
+
   cells.mean = core_memory_allocate(grid->cells * sizeof *cells.mean);
   for (size_t c = 0; c < grid->cells; c++) {
     const size_t runs = grid->first[c + 1] - grid->first[c];
     const double *score = grid->score + grid->first[c], n = (double)runs, sd = analysis_sd(score, runs);
     cells.mean[c] = analysis_mean(score, runs);
     cells.has_runs = cells.has_runs && runs >= ANALYSIS_INTERVAL_RUNS_MIN;
+
     if (runs < 2) continue;
     repeated++;
     cells.within += sd * sd;
     cells.noise += sd * sd / n;
     cells.resampled += cells.widening * cells.widening * sd * sd * (n - 1) / (n * n);
   }
+
   cells.noise /= repeated ? (double)repeated : 1;
   cells.resampled /= repeated ? (double)repeated : 1;
   cells.within = repeated == grid->cells ? cells.within / (double)repeated : NAN;
@@ -97,6 +100,7 @@ static Cells describe_cells(const AnalysisGrid *grid, double level) {
 static void resample(const AnalysisGrid *grid, const Cells *cells, const AnalysisResampling *resampling, bool has_pairs,
                      double *value) {
   const size_t effects = grid->dimensions * grid->dimensions, n = resampling->replicates;
+
 #pragma omp parallel
   {
     double *mean = core_memory_allocate((2 * grid->cells + effects) * sizeof *mean), *scratch = mean + grid->cells;
@@ -111,6 +115,7 @@ static void resample(const AnalysisGrid *grid, const Cells *cells, const Analysi
         for (size_t i = grid->first[c]; i < grid->first[c + 1]; i++) sum += drawn[i] * grid->score[i];
         mean[c] = cells->mean[c] + cells->widening * (sum / runs - cells->mean[c]);
       }
+
       find_shares(grid, mean, cells->noise + cells->resampled, has_pairs, scratch, share);
       for (size_t e = 0; e < effects; e++) value[e * n + r] = share[e];
     }
@@ -132,6 +137,7 @@ void analysis_anova(const AnalysisGrid *grid, const AnalysisResampling *resampli
   const Cells cells = describe_cells(grid, resampling->level);
   double *share = core_memory_zero_allocate(effects + grid->cells, sizeof *share), *scratch = share + effects;
   double *value = core_memory_zero_allocate(effects * replicates + 1, sizeof *value);
+
   find_shares(grid, cells.mean, cells.noise, pair != NULL, scratch, share);
   const double between = variance_of(cells.mean, grid->cells) -
                          cells.noise * (double)(grid->cells - 1) / (double)grid->cells;
@@ -147,6 +153,7 @@ void analysis_anova(const AnalysisGrid *grid, const AnalysisResampling *resampli
       if (a == b) main[a] = interval;
       if (pair) pair[e] = pair[b * n + a] = interval;
     }
+
   free(share);
   free(value);
   free(cells.mean);

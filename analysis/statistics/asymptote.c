@@ -15,9 +15,11 @@
 
 void analysis_asymptote_pool(double *y, size_t n, size_t *first, size_t tasks) {
   size_t begin = 0, kept = 0;
+
   for (size_t t = 0; t < tasks; t++) {
     const size_t end = first[t + 1], runs = end - begin;
     const size_t groups = runs < ANALYSIS_ASYMPTOTE_CURVES_MAX ? runs : ANALYSIS_ASYMPTOTE_CURVES_MAX;
+
     for (size_t g = 0; g < groups; g++) {
       const size_t low = begin + g * runs / groups, high = begin + (g + 1) * runs / groups;
       for (size_t i = 0; i < n; i++) {
@@ -26,6 +28,7 @@ void analysis_asymptote_pool(double *y, size_t n, size_t *first, size_t tasks) {
         y[(kept + g) * n + i] = sum / (double)(high - low);
       }
     }
+
     begin = end;
     kept += groups;
     first[t + 1] = kept;
@@ -51,6 +54,7 @@ typedef void (*CurveStatistic)(const void *context, const double *mean, size_t r
 /* Computes the statistics of every replicate: value[statistics][replicates]. */
 static void resample(const AnalysisRunCurves *curves, const AnalysisResampling *resampling, CurveStatistic statistic,
                      size_t statistics, const void *context, double *value) {
+
 #pragma omp parallel
   {
     double *mean = core_memory_allocate(curves->n * sizeof *mean);
@@ -58,6 +62,7 @@ static void resample(const AnalysisRunCurves *curves, const AnalysisResampling *
 #pragma omp for schedule(static)
     for (size_t r = 0; r < resampling->replicates; r++) {
       double here[STATISTICS_MAX];
+
       analysis_stratified_draw(curves->first, curves->tasks, resampling->seed, (uint32_t)r, 0, count);
       average(curves, count, mean);
       statistic(context, mean, r, here);
@@ -124,6 +129,7 @@ void analysis_asymptote_fit(const AnalysisRunCurves *curves, const double range[
   const Fitter fitter = {basis, range, curves->x[curves->n - 1]};
   double *mean = core_memory_allocate(curves->n * sizeof *mean);
   double *value = core_memory_allocate(STATISTICS_MAX * replicates * sizeof *value);
+
   average(curves, NULL, mean);
   *result = (AnalysisAsymptote){.fit = analysis_growth_fit(basis, mean)};
   result->explained = explained_share(mean, curves->n, result->fit.squares);

@@ -58,16 +58,20 @@ static void group_draws(AnalysisDraws *draws, const uint32_t *sampled, size_t ru
 
 bool analysis_draws_prepare(AnalysisDraws *draws, const size_t *first, size_t tasks, size_t replicates, uint64_t seed) {
   if (is_current(draws, first, tasks, replicates, seed)) return draws->distinct > 0;
+
   analysis_draws_free(draws);
   *draws = (AnalysisDraws){.tasks = tasks, .replicates = replicates, .seed = seed};
   draws->first = core_memory_allocate((tasks + 1) * sizeof *first);
   memcpy(draws->first, first, (tasks + 1) * sizeof *first);
+
   const size_t runs = first[tasks], distinct_max = replicates / REPEATS_MIN;
   const size_t distinct = count_draws(first, tasks, distinct_max);
   if (runs == 0 || distinct > distinct_max) return false;
+
   uint32_t *sampled = core_memory_allocate(replicates * runs * sizeof *sampled);
   for (size_t r = 0; r < replicates; r++)
     analysis_stratified_draw(first, tasks, seed, (uint32_t)r, 0, sampled + r * runs);
+
   draws->count = core_memory_allocate(distinct * runs * sizeof *draws->count);
   draws->weight = core_memory_allocate(distinct * sizeof *draws->weight);
   group_draws(draws, sampled, runs);
@@ -102,19 +106,23 @@ void analysis_draws_percentiles(const AnalysisDraws *draws, const double *value,
                                 double *result) {
   Weighted *sorted = core_memory_allocate(draws->distinct * sizeof *sorted);
   size_t n = 0, defined = 0;
+
   for (size_t d = 0; d < draws->distinct; d++) {
     if (isnan(value[d])) continue;
     sorted[n++] = (Weighted){value[d], draws->weight[d]};
     defined += draws->weight[d];
   }
+
   qsort(sorted, n, sizeof *sorted, compare_values);
   for (size_t i = 0; i < count; i++) {
     result[i] = NAN;
     if (n == 0) continue;
+
     double rank = q[i] * (double)(defined - 1);
     size_t below = (size_t)rank;
     double low = find_rank(sorted, n, below), high = below + 1 < defined ? find_rank(sorted, n, below + 1) : low;
     result[i] = low + (rank - (double)below) * (high - low);
   }
+
   free(sorted);
 }

@@ -136,20 +136,25 @@ static double project(const Fit *fit, const double at[2], double *residual, doub
   const size_t n = fit->basis->n;
   const double half = exp(at[0]), shape = exp(at[1]);
   double mean = 0, product = 0, square = 0, sum = 0;
+
   for (size_t i = 0; i < n; i++) {
     residual[i] = remaining(fit->family, fit->basis->x[i], half, shape);
     mean += residual[i] / (double)n;
   }
+
   for (size_t i = 0; i < n; i++) {
     product += (residual[i] - mean) * fit->y[i];
     square += (residual[i] - mean) * (residual[i] - mean);
   }
+
   *b = square > 0 ? -product / square : 0;
   *a = fit->mean + *b * mean;
+
   for (size_t i = 0; i < n; i++) {
     residual[i] = fit->y[i] - *a + *b * residual[i];
     sum += residual[i] * residual[i];
   }
+
   return sum;
 }
 
@@ -158,12 +163,14 @@ static void differentiate(const Fit *fit, const double at[2], size_t dimensions,
                           double matrix[2][2]) {
   static const double step = 1e-6;
   double a, b;
+
   for (size_t d = 0; d < dimensions; d++) {
     double near[2] = {at[0], at[1]};
     near[d] += step;
     project(fit, near, fit->moved[d], &a, &b);
     for (size_t i = 0; i < fit->basis->n; i++) fit->moved[d][i] = (fit->moved[d][i] - fit->residual[i]) / step;
   }
+
   for (size_t d = 0; d < dimensions; d++) {
     gradient[d] = 0;
     for (size_t i = 0; i < fit->basis->n; i++) gradient[d] += fit->moved[d][i] * fit->residual[i];
@@ -258,6 +265,7 @@ static AnalysisGrowth fit_families(const AnalysisGrowthBasis *basis, const doubl
   size_t node[ANALYSIS_GROWTH_FAMILIES] = {0};
   AnalysisGrowth best = {.aicc = INFINITY};
   Fit fit = {.basis = basis, .y = y};
+
   for (size_t i = 0; i < n; i++) fit.mean += y[i] / (double)n;
   for (size_t i = 0; i < n; i++) total += (y[i] - fit.mean) * (y[i] - fit.mean);
   const double floor = 1e-18 * total + 1e-300; /* rounding errors of an exact fit */
@@ -279,6 +287,7 @@ static AnalysisGrowth fit_families(const AnalysisGrowthBasis *basis, const doubl
     const double criterion = corrected_criterion(sum, n, tried);
     if (criterion < best.aicc) best = (AnalysisGrowth){tried, a, b, exp(at[0]), exp(at[1]), sum, criterion};
   }
+
   free(fit.residual);
   return best;
 }

@@ -57,9 +57,11 @@ double analysis_boxes_marginal_variance(const AnalysisBoxes *boxes, size_t a, si
   const size_t count_a = list_edges(boxes, a, &edges_a), count_b = list_edges(boxes, b, &edges_b);
   const size_t cells_a = count_a - 1, cells_b = a == b ? 1 : count_b - 1;
   double *marginal = core_memory_zero_allocate(cells_a * cells_b, sizeof *marginal);
+
   for (size_t i = 0; i < boxes->count; i++) {
     const double *low = boxes->low + i * boxes->dimensions, *high = boxes->high + i * boxes->dimensions;
     const double share = volume(boxes, i, a, b) * boxes->value[i];
+
     const size_t first_a = find_edge(edges_a, count_a, low[a]);
     const size_t end_a = find_edge(edges_a, count_a, high[a]);
     const size_t first_b = a == b ? 0 : find_edge(edges_b, count_b, low[b]);
@@ -67,14 +69,19 @@ double analysis_boxes_marginal_variance(const AnalysisBoxes *boxes, size_t a, si
     for (size_t p = first_a; p < end_a; p++)
       for (size_t q = first_b; q < end_b; q++) marginal[p * cells_b + q] += share;
   }
-  for (int pass = 0; pass < 2; pass++)
-    for (size_t p = 0; p < cells_a; p++)
+
+  /* The mean first, then the variance around it. */
+  for (int pass = 0; pass < 2; pass++) {
+    for (size_t p = 0; p < cells_a; p++) {
       for (size_t q = 0; q < cells_b; q++) {
         const double size = (edges_a[p + 1] - edges_a[p]) * (a == b ? 1 : edges_b[q + 1] - edges_b[q]);
         const double value = marginal[p * cells_b + q];
         if (pass == 0) mean += size * value;
         else variance += size * (value - mean) * (value - mean);
       }
+    }
+  }
+
   free(edges_a);
   free(edges_b);
   free(marginal);
@@ -132,6 +139,7 @@ static double find_best_split(const Value *sorted, size_t n, double *threshold) 
 static bool select_split(const Grower *g, size_t first, size_t n, size_t *dimension, double *threshold) {
   Value *sorted = core_memory_allocate(n * sizeof *sorted);
   double best = 0, squares = 0;
+
   for (size_t d = 0; d < g->dimensions; d++) {
     double candidate = 0;
     for (size_t i = 0; i < n; i++) {
@@ -139,6 +147,7 @@ static bool select_split(const Grower *g, size_t first, size_t n, size_t *dimens
       sorted[i] = (Value){g->x[point * g->dimensions + d], g->y[point]};
       if (d == 0) squares += sorted[i].y * sorted[i].y;
     }
+
     qsort(sorted, n, sizeof *sorted, compare_x);
     const double reduction = find_best_split(sorted, n, &candidate);
     if (reduction <= best) continue;
@@ -146,6 +155,7 @@ static bool select_split(const Grower *g, size_t first, size_t n, size_t *dimens
     *dimension = d;
     *threshold = candidate;
   }
+
   free(sorted);
   return best > 1e-12 * squares; /* smaller reductions are rounding errors */
 }
@@ -155,16 +165,19 @@ static void grow(Grower *g, size_t first, size_t n) {
   double threshold = 0, mean = 0;
   size_t dimension = 0, left = 0, right = 0;
   for (size_t i = 0; i < n; i++) mean += g->y[g->list[first + i]] / (double)n;
+
   if (n < 2 || !select_split(g, first, n, &dimension, &threshold)) {
     add_leaf(g, mean);
     return;
   }
+
   for (size_t i = 0; i < n; i++) {
     const size_t point = g->list[first + i];
     if (g->x[point * g->dimensions + dimension] <= threshold) g->list[first + left++] = point;
     else g->scratch[right++] = point;
   }
   memcpy(g->list + first + left, g->scratch, right * sizeof *g->scratch);
+
   const double low = g->low[dimension], high = g->high[dimension];
   g->high[dimension] = threshold;
   grow(g, first, left);
@@ -229,16 +242,19 @@ static double out_of_bag(const AnalysisBoxes *forest, const double *x, const dou
   double *sum = core_memory_zero_allocate(2 * n + 1, sizeof *sum), *trees = sum + n;
   size_t *list = core_memory_allocate(n * sizeof *list);
   bool *sampled = core_memory_allocate(n * sizeof *sampled);
+
   for (uint32_t t = 0; t < ANALYSIS_TREES; t++) {
     sample_points(seed, t, n, list);
     memset(sampled, 0, n * sizeof *sampled);
     for (size_t i = 0; i < n; i++) sampled[list[i]] = true;
+
     for (size_t i = 0; i < n; i++) {
       if (sampled[i]) continue;
       sum[i] += predict(&forest[t], x + i * dimensions);
       trees[i]++;
     }
   }
+
   const double mean = analysis_mean(y, n);
   double error = 0, variance = 0;
   for (size_t i = 0; i < n; i++) {
@@ -246,6 +262,7 @@ static double out_of_bag(const AnalysisBoxes *forest, const double *x, const dou
     error += (y[i] - sum[i] / trees[i]) * (y[i] - sum[i] / trees[i]);
     variance += (y[i] - mean) * (y[i] - mean);
   }
+
   free(sum);
   free(list);
   free(sampled);
@@ -280,17 +297,23 @@ double analysis_importance(const double *x, const double *y, size_t n, size_t di
                            double *main, double *pair) {
   AnalysisBoxes forest[ANALYSIS_TREES] = {{0}};
   const bool has_forest = n >= ANALYSIS_IMPORTANCE_POINTS_MIN;
+
   if (has_forest) grow_forest(x, y, n, dimensions, seed, forest);
   const double explained = has_forest ? out_of_bag(forest, x, y, n, dimensions, seed) : NAN;
   const bool is_predictive = explained > 0;
+
   for (size_t d = 0; d < dimensions; d++) main[d] = is_predictive ? mean_share(forest, d, d) : NAN;
-  for (size_t a = 0; a < dimensions && pair; a++)
+  const size_t pair_rows = pair ? dimensions : 0;
+  for (size_t a = 0; a < pair_rows; a++) {
     for (size_t b = a; b < dimensions; b++) {
       const bool is_selected =
         is_predictive && a < b && find_rank(main, dimensions, a) < pairs && find_rank(main, dimensions, b) < pairs;
       pair[a * dimensions + b] = is_selected ? mean_share(forest, a, b) : 0;
       pair[b * dimensions + a] = pair[a * dimensions + b];
     }
-  for (size_t t = 0; t < ANALYSIS_TREES && has_forest; t++) analysis_boxes_free(&forest[t]);
+  }
+
+  const size_t trees = has_forest ? ANALYSIS_TREES : 0;
+  for (size_t t = 0; t < trees; t++) analysis_boxes_free(&forest[t]);
   return explained;
 }

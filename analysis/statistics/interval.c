@@ -24,19 +24,23 @@ static Error means_error(const double *value, const AnalysisScores *scores, cons
   double variance = 0, spread = 0, single = 0;
   size_t degrees = 0;
   if (!analysis_interval_has_runs(scores)) return (Error){0, 0};
+
   for (size_t t = 0; t < scores->tasks; t++) {
     const size_t n = scores->first[t + 1] - scores->first[t];
     degrees += n - 1;
     if (n == 1) single += weight[t] * weight[t];
   }
+
   for (size_t t = 0; t < scores->tasks; t++) {
     const size_t n = scores->first[t + 1] - scores->first[t];
     if (n == 1) continue;
+
     const double sd = analysis_sd(value + scores->first[t], n), task_weight = weight[t] * weight[t] / (double)n;
-    const double part = (task_weight + (double)(n - 1) / (double)degrees * single) * sd * sd;
-    variance += part;
-    spread += part * part / (double)(n - 1);
+    const double task_variance = (task_weight + (double)(n - 1) / (double)degrees * single) * sd * sd;
+    variance += task_variance;
+    spread += task_variance * task_variance / (double)(n - 1);
   }
+
   return (Error){variance, variance > 0 ? variance * variance / spread : (double)degrees};
 }
 
@@ -47,6 +51,7 @@ static Error iqm_error(const AnalysisScores *scores, double *value, double *weig
   double *sorted = core_memory_allocate(n * sizeof *sorted);
   for (size_t i = 0; i < n; i++) sorted[i] = scores->score[i];
   qsort(sorted, n, sizeof *sorted, analysis_compare_values);
+
   /* The two values kept of four runs would leave one degree of freedom. The mid-mean of four normal values has the
    * variance 0.2982 sd^2, where sd is estimated from all four. */
   const bool four = n == 4 && scores->tasks == 1;
@@ -54,6 +59,7 @@ static Error iqm_error(const AnalysisScores *scores, double *value, double *weig
     value[i] = four ? scores->score[i] : fmin(fmax(scores->score[i], sorted[drop]), sorted[n - 1 - drop]);
   for (size_t t = 0; t < scores->tasks; t++)
     weight[t] = (double)(scores->first[t + 1] - scores->first[t]) / (double)kept;
+
   Error error = means_error(value, scores, weight);
   if (four) {
     error.variance *= 0.2982; /* with the weight 4 / 2 it has been sd^2 */
@@ -63,6 +69,7 @@ static Error iqm_error(const AnalysisScores *scores, double *value, double *weig
   } else if (scores->tasks > 1) { /* trimmed scores do not inform about the spread, and add no degrees */
     error.degrees = fmax(error.degrees > 0, error.degrees * (double)kept / (double)n);
   }
+
   free(sorted);
   return error;
 }
@@ -92,6 +99,7 @@ static Error aggregate_error(const AnalysisScores *scores, AnalysisAggregate agg
   const size_t n = scores->first[scores->tasks];
   double *value = core_memory_allocate(n * sizeof *value), *weight = core_memory_allocate(n * sizeof *weight);
   Error error;
+
   for (size_t i = 0; i < n; i++)
     value[i] = aggregate == ANALYSIS_AGGREGATE_OPTIMALITY_GAP ? fmin(scores->score[i], 1) : scores->score[i];
   for (size_t t = 0; t < scores->tasks; t++) {
@@ -99,8 +107,10 @@ static Error aggregate_error(const AnalysisScores *scores, AnalysisAggregate agg
     weight[t] =
       aggregate == ANALYSIS_AGGREGATE_OPTIMALITY_GAP ? (double)runs / (double)n : 1 / (double)scores->tasks;
   }
+
   if (aggregate == ANALYSIS_AGGREGATE_MEDIAN) set_median_weights(scores, weight);
   error = aggregate == ANALYSIS_AGGREGATE_IQM ? iqm_error(scores, value, weight) : means_error(value, scores, weight);
+
   free(value);
   free(weight);
   return error;
@@ -112,9 +122,11 @@ static Error aggregate_error(const AnalysisScores *scores, AnalysisAggregate agg
  * proportional to the distance from a bound, or to the product of both distances, which gives a quadratic in mu. */
 static void set_bounds(AnalysisInterval *interval, Error error, AnalysisRange range, double level) {
   if (!(error.degrees > 0)) return;
+
   const double t = analysis_student_quantile((1 + level) / 2, error.degrees), square = t * t * error.variance;
   const double below = interval->center - range.low, above = range.high - interval->center;
   const bool inside = below > 0 && above > 0 && !range.logarithmic;
+
   if (!inside || (isinf(below) && isinf(above)) || square == 0) {
     interval->low = fmax(interval->center - sqrt(square), range.low);
     interval->high = fmin(interval->center + sqrt(square), range.high);
@@ -164,9 +176,11 @@ AnalysisInterval analysis_interval(const AnalysisScores *scores, AnalysisAggrega
     free(value);
     return interval;
   }
+
   const size_t n = scores->tasks ? scores->first[scores->tasks] : 0;
   AnalysisInterval interval = {analysis_aggregate(scores, aggregate), NAN, NAN, n};
   if (isnan(interval.center)) return interval;
+
   range = containing_range(scores, range);
   if (aggregate == ANALYSIS_AGGREGATE_OPTIMALITY_GAP)
     range = (AnalysisRange){1 - fmin(range.high, 1), 1 - range.low, false};
@@ -191,16 +205,20 @@ AnalysisInterval analysis_difference_interval(const AnalysisScores *x, const Ana
     free(log_y);
     return interval;
   }
+
   AnalysisInterval interval = {analysis_aggregate(x, aggregate) - analysis_aggregate(y, aggregate), NAN, NAN, 0};
   if (isnan(interval.center)) return interval;
   interval.n = x->first[x->tasks] + y->first[y->tasks];
+
   const Error a = aggregate_error(x, aggregate), b = aggregate_error(y, aggregate);
   if (!(a.degrees > 0 && b.degrees > 0)) return interval;
   const double variance = a.variance + b.variance;
   const double spread = a.variance * a.variance / a.degrees + b.variance * b.variance / b.degrees;
+
   range = containing_range(x, range);
   if (isfinite(range.low)) range = containing_range(y, range);
   const double length = range.high - range.low; /* infinite if a side has no bound */
+
   set_bounds(&interval, (Error){variance, variance > 0 ? variance * variance / spread : a.degrees + b.degrees},
              (AnalysisRange){-length, length, false}, level);
   return interval;

@@ -111,6 +111,7 @@ double analysis_ranked_aggregate(const AnalysisRanked *ranked, AnalysisAggregate
                                  double *mean) {
   double sum = 0;
   size_t tasks;
+
   switch (aggregate) {
     case ANALYSIS_AGGREGATE_IQM: return ranked_iqm(ranked, count);
     case ANALYSIS_AGGREGATE_OPTIMALITY_GAP:

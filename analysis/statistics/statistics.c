@@ -38,12 +38,15 @@ double analysis_geometric_mean(const double *x, size_t n) {
 static double beta_fraction(double a, double b, double x) {
   const double tiny = 1e-300;
   double c = 1, d = 1 - (a + b) * x / (a + 1);
+
   d = 1 / (fabs(d) < tiny ? tiny : d);
   double result = d;
+
   for (int m = 1; m <= 500; m++) {
     double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
     double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
     double change = 1;
+
     for (int half = 0; half < 2; half++) {
       double term = half ? odd : even;
       d = 1 + term * d;
@@ -53,6 +56,7 @@ static double beta_fraction(double a, double b, double x) {
       change = c * d;
       result *= change;
     }
+
     if (fabs(change - 1) < 1e-16) break;
   }
   return result;
@@ -236,6 +240,7 @@ AnalysisInterval analysis_bootstrap(AnalysisStatistic statistic, const void *con
   if (n == 0 || cluster_count == 0 || cluster_count > UINT32_MAX) return interval;
   Clusters clusters = clusters_create(cluster, n, cluster_count);
   double *values = core_memory_allocate((replicates + 1) * sizeof *values);
+
 #pragma omp parallel
   {
     size_t *index = core_memory_allocate((cluster_count * clusters.largest + n) * sizeof *index);
@@ -250,12 +255,14 @@ AnalysisInterval analysis_bootstrap(AnalysisStatistic statistic, const void *con
     }
     free(index);
   }
+
   size_t defined = 0;
   for (size_t r = 0; r < replicates; r++) {
     if (!isnan(values[r])) values[defined++] = values[r];
   }
   interval.low = analysis_percentile(values, defined, (1 - level) / 2);
   interval.high = analysis_percentile(values, defined, (1 + level) / 2);
+
   free(values);
   free(clusters.first);
   free(clusters.member);
@@ -307,20 +314,24 @@ static double resampled_pearson(const double *x, const double *y, const uint32_t
 static double stratified_spearman(const void *context, const size_t *index, size_t n) {
   const Pairs *pairs = context;
   if (n < 2) return NAN;
+
   uint32_t *count = core_memory_zero_allocate(pairs->n + 1, sizeof *count);
   double *rank = core_memory_allocate((2 * pairs->n + 1) * sizeof *rank), sum = 0, weight = 0;
   for (size_t i = 0; i < n; i++) count[index[i]]++;
+
   for (size_t s = 0; s < pairs->strata; s++) {
     const size_t first = pairs->first[s], points = pairs->first[s + 1] - first;
     size_t drawn = 0;
     for (size_t i = 0; i < points; i++) drawn += count[first + i];
     resampled_ranks(pairs->x + first, pairs->by_x + first, points, count + first, rank);
     resampled_ranks(pairs->y + first, pairs->by_y + first, points, count + first, rank + pairs->n);
+
     const double rho = resampled_pearson(rank, rank + pairs->n, count + first, points, drawn);
     if (isnan(rho)) continue;
     sum += (double)drawn * rho;
     weight += (double)drawn;
   }
+
   free(count);
   free(rank);
   return weight > 0 ? sum / weight : NAN;
@@ -332,15 +343,18 @@ AnalysisInterval analysis_spearman_interval(const double *x, const double *y, co
   for (size_t i = 0; i < n; i++) {
     if (isnan(x[i]) || isnan(y[i])) return (AnalysisInterval){NAN, NAN, NAN, n};
   }
+
   size_t *first = core_memory_zero_allocate(cluster_count + 2, sizeof *first);
   Pairs pairs = {.x = x, .y = y, .first = first, .n = n,
                  .by_x = core_memory_allocate((n + 1) * sizeof(size_t)),
                  .by_y = core_memory_allocate((n + 1) * sizeof(size_t))};
+
   for (size_t i = 0; i < n; i++) {
     const bool is_new = i == 0 || (stratum && stratum[cluster[i]] != stratum[cluster[i - 1]]);
     if (is_new) first[pairs.strata++] = i;
     first[pairs.strata] = i + 1;
   }
+
   for (size_t s = 0; s < pairs.strata; s++) {
     const size_t begin = first[s], points = first[s + 1] - begin;
     size_t *by_x = sort_indices(x + begin, points), *by_y = sort_indices(y + begin, points);
@@ -349,8 +363,10 @@ AnalysisInterval analysis_spearman_interval(const double *x, const double *y, co
     free(by_x);
     free(by_y);
   }
+
   AnalysisInterval interval =
     analysis_bootstrap(stratified_spearman, &pairs, cluster, n, cluster_count, stratum, replicates, level, seed);
+
   free(pairs.by_x);
   free(pairs.by_y);
   free(first);

@@ -34,6 +34,7 @@ void analysis_stratified_draw(const size_t *first, size_t tasks, uint64_t seed, 
     uint32_t block = 0;
     uint64_t word = 0;
     CoreRandom4 words = {{0}};
+
     memset(drawn, 0, n * sizeof *drawn);
     for (size_t i = 0; i < n; i++, remaining--) {
       if (remaining == 0) {
@@ -44,6 +45,7 @@ void analysis_stratified_draw(const size_t *first, size_t tasks, uint64_t seed, 
         word = (uint64_t)words.v[2 * half + 1] << 32 | words.v[2 * half];
         remaining = draws_per_word;
       }
+
       unsigned __int128 product = (unsigned __int128)word * n;
       drawn[(size_t)(product >> 64)]++;
       word = (uint64_t)product;
@@ -56,9 +58,11 @@ void analysis_stratified_draw(const size_t *first, size_t tasks, uint64_t seed, 
 /* Moves the k-th smallest value to value[k] and all smaller ones before it (Hoare's selection). */
 static void select_kth(double *value, size_t n, size_t k) {
   size_t low = 0, high = n - 1;
+
   while (low < high) {
     double pivot = value[low + (high - low) / 2];
     size_t i = low, j = high;
+
     for (;;) {
       while (value[i] < pivot) i++;
       while (value[j] > pivot) j--;
@@ -67,6 +71,7 @@ static void select_kth(double *value, size_t n, size_t k) {
       value[i++] = value[j];
       value[j--] = swap;
     }
+
     /* value[low..j] <= pivot <= value[j+1..high] */
     if (k <= j) high = j;
     else low = j + 1;
@@ -135,22 +140,29 @@ void analysis_stratified_aggregates(AnalysisDraws *draws, const AnalysisScores *
                                     uint64_t seed, AnalysisInterval *interval) {
   size_t n = scores->tasks ? scores->first[scores->tasks] : 0;
   AnalysisDraws local_draws = {0};
+
   for (size_t k = 0; k < count; k++)
     interval[k] = (AnalysisInterval){analysis_aggregate(scores, aggregates[k]), NAN, NAN, n};
   if (count == 0 || replicates == 0 || isnan(interval[0].center)) return;
   if (!draws) draws = &local_draws;
+
   const bool has_table = analysis_draws_prepare(draws, scores->first, scores->tasks, replicates, seed);
   AnalysisRanked ranked = analysis_ranked_create(scores);
   double *value = core_memory_allocate(count * (has_table ? draws->distinct : replicates) * sizeof *value);
   double *mean = core_memory_allocate(scores->tasks * sizeof *mean);
-  if (!has_table) aggregate_replicates(&ranked, aggregates, count, replicates, seed, value);
-  for (size_t k = 0; k < count && !has_table; k++)
-    interval[k] = replicates_interval(interval[k].center, value + k * replicates, replicates, level, n);
-  for (size_t k = 0; k < count && has_table; k++) {
-    for (size_t d = 0; d < draws->distinct; d++)
-      value[d] = analysis_ranked_aggregate(&ranked, aggregates[k], draws->count + d * n, mean);
-    interval[k] = draws_interval(interval[k].center, draws, value, level, n);
+
+  if (has_table) {
+    for (size_t k = 0; k < count; k++) {
+      for (size_t d = 0; d < draws->distinct; d++)
+        value[d] = analysis_ranked_aggregate(&ranked, aggregates[k], draws->count + d * n, mean);
+      interval[k] = draws_interval(interval[k].center, draws, value, level, n);
+    }
+  } else {
+    aggregate_replicates(&ranked, aggregates, count, replicates, seed, value);
+    for (size_t k = 0; k < count; k++)
+      interval[k] = replicates_interval(interval[k].center, value + k * replicates, replicates, level, n);
   }
+
   free(value);
   free(mean);
   analysis_ranked_free(&ranked);
@@ -182,14 +194,17 @@ void analysis_stratified_profile(AnalysisDraws *draws, const AnalysisScores *sco
                                  size_t replicates, double level, uint64_t seed, AnalysisInterval *interval) {
   size_t n = scores->tasks ? scores->first[scores->tasks] : 0;
   AnalysisDraws local_draws = {0};
+
   for (size_t i = 0; i < count; i++)
     interval[i] = (AnalysisInterval){analysis_profile_runs(scores, tau[i]), NAN, NAN, n};
   if (count == 0 || replicates == 0 || isnan(interval[0].center)) return;
   if (!draws) draws = &local_draws;
+
   const bool has_table = analysis_draws_prepare(draws, scores->first, scores->tasks, replicates, seed);
   const size_t rows = has_table ? draws->distinct : replicates;
   double *value = core_memory_allocate(count * rows * sizeof *value);
   uint32_t *rank = rank_scores(scores, n, tau, count);
+
 #pragma omp parallel if (!has_table)
   {
     uint32_t *sampled = core_memory_allocate(n * sizeof *sampled);
@@ -203,9 +218,11 @@ void analysis_stratified_profile(AnalysisDraws *draws, const AnalysisScores *sco
     free(sampled);
     free(above);
   }
+
   for (size_t i = 0; i < count; i++)
     interval[i] = has_table ? draws_interval(interval[i].center, draws, value + i * rows, level, n)
                             : replicates_interval(interval[i].center, value + i * rows, rows, level, n);
+
   free(value);
   free(rank);
   analysis_draws_free(&local_draws);
@@ -266,6 +283,7 @@ void analysis_stratified_curve(const double *score, size_t points, const size_t 
                                AnalysisInterval *interval) {
   size_t n = tasks ? first[tasks] : 0;
   uint32_t *drawn = core_memory_allocate((replicates * n + 1) * sizeof *drawn);
+
 #pragma omp parallel
   {
     double *value = core_memory_allocate((replicates + 1) * sizeof *value);
@@ -281,5 +299,6 @@ void analysis_stratified_curve(const double *score, size_t points, const size_t 
     free(value);
     point_scores_free(&point);
   }
+
   free(drawn);
 }

@@ -71,6 +71,7 @@ static void resample(const AnalysisCandidates *c, const AnalysisResampling *resa
                      const double *value, const double *widening, const AnalysisWinner *winner,
                      const Replicates *results) {
   const size_t cells = c->count * c->budgets, n = resampling->replicates;
+
 #pragma omp parallel
   {
     double *scores = core_memory_allocate(2 * cells * sizeof *scores), *values = scores + cells;
@@ -78,15 +79,18 @@ static void resample(const AnalysisCandidates *c, const AnalysisResampling *resa
 #pragma omp for schedule(static)
     for (size_t r = 0; r < n; r++) {
       analysis_stratified_draw(c->first, c->strata, resampling->seed, (uint32_t)r, 0, drawn);
+
       average(c, c->score, drawn, scores);
       average(c, c->value, drawn, values);
       widen(c, score, widening, scores);
       widen(c, value, widening, values);
+
       for (size_t b = 0; b < c->budgets; b++) {
-        const size_t best = choose(c, scores, b), at = best * c->budgets + b;
+        const size_t best = choose(c, scores, b), chosen = best * c->budgets + b;
         results->chosen[b * n + r] = (uint32_t)best;
-        results->value[b * n + r] = values[at];
-        results->overrated[b * n + r] = scores[at] - score[at];
+        results->value[b * n + r] = values[chosen];
+        results->overrated[b * n + r] = scores[chosen] - score[chosen];
+
         const size_t same = winner[b].candidate * c->budgets + b;
         results->moved[b * n + r] = scores[same] - score[same];
       }
@@ -120,13 +124,15 @@ void analysis_winners(const AnalysisCandidates *c, const AnalysisResampling *res
   const size_t cells = c->count * c->budgets, n = resampling->replicates;
   double *score = core_memory_allocate((2 * cells + c->count) * sizeof *score), *value = score + cells;
   double *widening = value + cells;
+
   average(c, c->score, NULL, score);
   average(c, c->value, NULL, value);
+
   for (size_t b = 0; b < c->budgets; b++) {
-    const size_t best = choose(c, score, b), at = best * c->budgets + b;
+    const size_t best = choose(c, score, b), chosen = best * c->budgets + b;
     size_t runs = 0;
     for (size_t s = 0; s < c->strata; s++) runs += c->of[s] == best ? c->first[s + 1] - c->first[s] : 0;
-    winner[b] = (AnalysisWinner){best, NAN, {value[at], NAN, NAN, runs}, {score[at], NAN, NAN, runs}};
+    winner[b] = (AnalysisWinner){best, NAN, {value[chosen], NAN, NAN, runs}, {score[chosen], NAN, NAN, runs}};
   }
   *shift = (AnalysisInterval){winner[c->budgets - 1].value.center - winner[0].value.center, NAN, NAN, 0};
 
@@ -143,5 +149,6 @@ void analysis_winners(const AnalysisCandidates *c, const AnalysisResampling *res
     free(block);
     free(results.chosen);
   }
+
   free(score);
 }
