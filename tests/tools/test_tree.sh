@@ -117,8 +117,7 @@ result "no function has more than 60 lines of code" "$(grep -v '\.def$' <<<"$sou
   text ~ /^[A-Za-z_]/ { head = text ~ /;$/ ? 0 : NR; name = text; at = place }
   head && !start && text ~ /\) *\{$/ { start = head; from = at; what = name }
   text ~ /^}/ { if (start && NR - start >= 60) print from ": " NR - start + 1 " lines: " what; head = start = 0 }')"
-# analysis/ has not been read for it yet.
-result "function bodies have paragraphs (tests/tools/paragraphs.sh)" "$(for folder in core sim slurm store trainer sweep; do
+result "function bodies have paragraphs (tests/tools/paragraphs.sh)" "$(for folder in core sim slurm store trainer analysis sweep; do
     tests/tools/paragraphs.sh $folder | awk -v f=$folder -F '\t' '$1 == "all" && ($4 < 6 || $6 > 0.1 * $5) {
       print f ": " $4 " blank lines per 100, " $6 " of " $5 " functions of 25 lines have none" }'
   done)"
