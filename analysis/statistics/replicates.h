@@ -1,7 +1,8 @@
 /* Intervals from the replicates of a bootstrap of few runs. Percentiles alone are too narrow for few runs (they cover
- * 82 % with five): the resampled variance of a mean of n runs lacks the factor n / (n - 1), and the normal quantile
- * stands in place of Student's (Hesterberg 2015, The American Statistician 69:371, 4.3). Their distances from the
- * estimate are therefore multiplied by both ratios, which keeps the skew. Pure functions over arrays. */
+ * 82 % with five): the resampled variance of a mean of n runs lacks the factor n / (n - 1), and percentiles follow the
+ * normal distribution where a mean of few runs needs Student's t (Hesterberg 2015, The American Statistician 69:371,
+ * 4.3). Their distances from the estimate are therefore multiplied by sqrt(n / (n - 1)) and by the ratio of the
+ * quantiles, t to normal, which keeps the skew. Pure functions over arrays. */
 #ifndef ANALYSIS_REPLICATES_H
 #define ANALYSIS_REPLICATES_H
 #include <stddef.h>

@@ -22,7 +22,7 @@ awk -v l="$(column low 'com 2')" -v a="$(column asymptote 'com 2')" -v h="$(colu
 [ "$(column identified 'com 2048')" = 0 ] && [ -z "$(column asymptote 'com 2048')" ]; tap_result "a curve that still rises has no asymptote" $?
 awk -v b="$(column bound 'com 2048')" 'BEGIN { exit !(b > 0.2 && b < 0.6) }'; tap_result "but a lower bound" $?
 # the run of eps 0.8 that diverged at 40 % has the score of its untrained policy from then on
-awk -v a="$(column until 'eps 0.8')" 'BEGIN { exit !(a > 320000) }'; tap_result "a diverged run goes on as an untrained one" $?
+awk -v a="$(column until 'eps 0.8')" 'BEGIN { exit !(a > 320000) }'; tap_result "a diverged run keeps the score of its untrained policy" $?
 
 # crossing budgets: where the mean curve of com 8 first reaches 0.3, by hand
 draw "$db" --score 0.3 -w algo.name=ppo_ewma -w com=8 >/dev/null
