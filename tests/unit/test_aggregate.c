@@ -42,10 +42,12 @@ static void test_rules(void **state) {
   (void)state;
   StoreAggregate aggregate = {.every = 3};
   StoreIteration row;
+
   for (int64_t i = 1; i <= 3; i++) {
     const StoreIteration next = make(i);
     assert_int_equal(store_aggregate_add(&aggregate, &next, false, &row), i == 3);
   }
+
   assert_int_equal(row.iteration, 3);
   assert_true(row.merged_iterations == 3);
   assert_near(row.transitions, 192);
@@ -60,6 +62,7 @@ static void test_rules(void **state) {
   assert_near(row.feature_rank_actor, 7);                     /* measured once */
   assert_near(row.noise_scale_actor, 60 / 4.0);               /* sum over sum: one of the ratios has no value */
   assert_true(isnan(row.entropy) && isnan(row.noise_scale_critic));
+
   const StoreIteration last = make(4);
   assert_true(store_aggregate_add(&aggregate, &last, true, &row)); /* the run's last: nothing of before is in it */
   assert_int_equal(row.iteration, 4);
@@ -115,6 +118,7 @@ static void test_sums_in_the_database(void **state) {
   enum { ROWS = 700 };
   (void)state;
   char ids[2][CORE_RUN_ID];
+
   for (int run = 0; run < 2; run++) {
     StoreAggregate aggregate = {.every = run ? 7 : 1};
     StoreRunlog *log;
@@ -128,13 +132,16 @@ static void test_sums_in_the_database(void **state) {
     }
     assert_ok(store_runlog_close(&log));
   }
+
   import_all();
   assert_int_equal(query_int("SELECT count(*) FROM iteration"), ROWS + ROWS / 7);
   assert_query("SELECT sum(n) FROM iteration_bin GROUP BY run_id", "700\n700\n");
   assert_int_equal(query_int(differing_bins), 0);
+
   rebuild_bins();
   assert_query("SELECT sum(n) FROM iteration_bin GROUP BY run_id", "700\n700\n");
   assert_int_equal(query_int(differing_bins), 0);
+
   assert_int_equal(query_int("SELECT max(ddr) - min(ddr) < 1e-6 * min(ddr) FROM run_ddr"), 1);
   assert_int_equal(query_int("SELECT count(*) FROM iteration WHERE merged_iterations = 7 AND iteration % 7 = 0"), 100);
 }

@@ -56,22 +56,27 @@ static void bad_words_are_refused(void **state) {
   char many[STORE_NOTE_MAX + 2], tag[8];
   memset(many, 'a', sizeof many - 1);
   many[sizeof many - 1] = '\0';
+
   assert_int_equal(change(STORE_SUBJECT_RUN, id, set_note, many), CORE_USAGE);
   assert_says("more than 4000");
   many[STORE_NOTE_MAX] = '\0';
   assert_ok(change(STORE_SUBJECT_RUN, id, set_note, many));
+
   assert_int_equal(change(STORE_SUBJECT_RUN, id, set_note, "a\x1b[2Jb"), CORE_USAGE);
   assert_says("control character (byte 2)");
   assert_int_equal(change(STORE_SUBJECT_RUN, id, set_note, "a\xc2\x9b""2J"), CORE_USAGE);
   assert_int_equal(change(STORE_SUBJECT_RUN, id, set_note, "a\tb"), CORE_USAGE);
   assert_int_equal(change(STORE_SUBJECT_RUN, id, set_note, "\xff"), CORE_USAGE);
   assert_says("not UTF-8");
+
   static const char *const bad[] = {"", "two words", "../x", "a/b", "-x", ".x", "a'b", "a;b", "<b>", "\xc3\xa9"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     assert_int_equal(change(STORE_SUBJECT_RUN, id, add_tag, bad[i]), CORE_USAGE);
+
   assert_int_equal(change(STORE_SUBJECT_RUN, id, take_tag, "never"), CORE_USAGE);
   assert_int_equal(change(STORE_SUBJECT_RUN, "../../etc", add_tag, "x"), CORE_USAGE);
   assert_int_equal(change(STORE_SUBJECT_SWEEP, "../x", add_tag, "x"), CORE_USAGE);
+
   for (int i = 0; i < STORE_TAGS_MAX; i++) {
     snprintf(tag, sizeof tag, "t%d", i);
     assert_ok(change(STORE_SUBJECT_SWEEP, "fig8", add_tag, tag));

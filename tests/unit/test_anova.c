@@ -76,6 +76,7 @@ static void test_noise(void **state) {
   static const size_t seeds[] = {3, RUNS};
   const double total = 2.0 / 3 + 5.0 / 4 + 2.0 / 3 / 4;
   const double truth[] = {2.0 / 3 / total, 5.0 / 4 / total, 2.0 / 3 / 4 / total};
+
   for (size_t k = 0; k < 2; k++) {
     double sum[3] = {0}, noise_sum = 0;
     size_t missed = 0;
@@ -83,9 +84,11 @@ static void test_noise(void **state) {
       double score[CELLS * RUNS], noise;
       size_t first[CELLS + 1];
       AnalysisInterval main[2], pair[4];
+
       fill(score, first, seeds[k], 0.5, 1, world);
       const AnalysisGrid grid = {2, CELLS, levels, first, score};
       analysis_anova(&grid, &resampling, main, pair, &noise);
+
       const AnalysisInterval effect[] = {main[0], main[1], pair[1]};
       noise_sum += noise / WORLDS;
       for (size_t e = 0; e < 3; e++) {
@@ -93,6 +96,7 @@ static void test_noise(void **state) {
         missed += effect[e].low > truth[e] || effect[e].high < truth[e];
       }
     }
+
     print_message("# %zu seeds: %zu of %d intervals miss\n", seeds[k], missed, 3 * WORLDS);
     assert_true(missed <= 3 * WORLDS * 8 / 100);
     assert_near(sum[0], truth[0], 0.03);

@@ -92,6 +92,7 @@ static void roll(SimBatch *batch, uint32_t t, int steps, uint64_t *hash) {
   uint8_t *actions = calloc((size_t)n, SIM_ACTIONS), *done = calloc((size_t)n, 1), *solved = calloc((size_t)n, 1);
   int32_t *level = calloc((size_t)n, sizeof *level), *steps_taken = calloc((size_t)n, sizeof *steps_taken);
   SimStepOut out = {observations, reward, done, solved, level, steps_taken};
+
   for (int k = 0; k < steps; k++) {
     draw_actions(3, batch->options.first_world, n, t + (uint32_t)k, actions);
     sim_batch_step(batch, actions, &out);
@@ -104,6 +105,7 @@ static void roll(SimBatch *batch, uint32_t t, int steps, uint64_t *hash) {
       hash[w] = mix(hash[w], &steps_taken[w], sizeof steps_taken[w]);
     }
   }
+
   for (int w = 0; w < n; w++) hash[w] = mix(hash[w], &batch->worlds[w], sizeof batch->worlds[w]);
   free(observations);
   free(reward);
@@ -161,17 +163,21 @@ static void compact_observations_leave_out_only_zeros(void **state) {
   SimBatchOptions options = sim_batch_options_default();
   SimBatch *whole, *compact;
   int all;
+
   make_scenes(&scenes);
   options.worlds = WORLDS;
   assert_int_equal(sim_batch_create(&options, &scenes.set, &whole), CORE_OK);
   options.compact_observations = true;
   assert_int_equal(sim_batch_create(&options, &scenes.set, &compact), CORE_OK);
+
   const int32_t *feature = sim_batch_observation_features(compact, &all);
   int length = sim_batch_observation_length(compact);
   assert_int_equal(all, sim_batch_observation_length(whole));
   assert_true(length < all);
+
   float *full = calloc((size_t)(WORLDS * all), sizeof *full), *part = calloc((size_t)(WORLDS * length), sizeof *part);
   uint8_t actions[WORLDS * SIM_ACTIONS];
+
   for (uint32_t t = 0; t < 100; t++) {
     draw_actions(4, 0, WORLDS, t, actions);
     sim_batch_step(whole, actions, &(SimStepOut){.observations = full});
@@ -184,6 +190,7 @@ static void compact_observations_leave_out_only_zeros(void **state) {
       }
     }
   }
+
   sim_batch_destroy(&whole);
   sim_batch_destroy(&compact);
   free(full);
@@ -224,10 +231,12 @@ static void a_damaged_state_is_refused_and_changes_nothing(void **state) {
   SimBatch *batch = make_batch(&scenes.set, 3, 0), *larger = make_batch(&scenes.set, 4, 0);
   size_t bytes = sim_batch_state_bytes(batch);
   unsigned char *saved = malloc(bytes), *damaged = malloc(bytes), *now = malloc(bytes);
+
   sim_batch_save(batch, saved);
   assert_int_equal(sim_batch_load(batch, saved, bytes - 1), CORE_USAGE);
   assert_int_equal(sim_batch_load(batch, saved, 0), CORE_USAGE);
   assert_int_equal(sim_batch_load(larger, saved, bytes), CORE_USAGE);
+
   size_t last = bytes - 4 * sizeof(int32_t); /* the last world's level, timestep, episode, keeps_level */
   static const struct { int field; int32_t value; } bad[] = {{0, SCENES}, {0, -1}, {1, -1}, {1, 60}, {3, 2}};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -236,13 +245,16 @@ static void a_damaged_state_is_refused_and_changes_nothing(void **state) {
     memcpy(damaged + last + (size_t)bad[i].field * sizeof(int32_t), &bad[i].value, sizeof(int32_t));
     assert_int_equal(sim_batch_load(batch, damaged, bytes), CORE_USAGE);
   }
+
   for (size_t i = 0; i < 12; i++) { /* magic, version, worlds */
     memcpy(damaged, saved, bytes);
     damaged[i] ^= 4;
     assert_int_equal(sim_batch_load(batch, damaged, bytes), CORE_USAGE);
   }
+
   sim_batch_save(batch, now);
   assert_memory_equal(saved, now, bytes);
+
   sim_batch_destroy(&batch);
   sim_batch_destroy(&larger);
   free(saved);
@@ -278,14 +290,17 @@ static void time_runs_out_and_a_new_episode_begins(void **state) {
   uint8_t actions[SIM_ACTIONS] = {0}, done, solved;
   int32_t steps;
   float reward;
+
   make_scenes(&scenes);
   scenes.level[0].circle[2].x = 4.5f; /* out of reach of doing nothing */
   scenes.level[0].circle[2].y = 4.5f;
+
   SimLevelSet set = {scenes.level, 1, SIM_SIZE_M};
   SimBatch *batch = make_batch(&set, 1, 0);
   float *start = calloc((size_t)sim_batch_observation_length(batch), sizeof *start);
   float *now = calloc((size_t)sim_batch_observation_length(batch), sizeof *now);
   SimStepOut out = {.observations = now, .reward = &reward, .done = &done, .solved = &solved, .episode_steps = &steps};
+
   sim_batch_reset(batch, start);
   for (int t = 1; t <= 60; t++) {
     sim_batch_step(batch, actions, &out);
@@ -294,10 +309,13 @@ static void time_runs_out_and_a_new_episode_begins(void **state) {
     if (t == 1) assert_true(reward == 0.0f); /* no distance to compare with yet */
     assert_true(fabsf(reward) < 0.05f);
   }
+
   assert_int_equal(solved, 0);
   assert_memory_equal(start, now, (size_t)sim_batch_observation_length(batch) * sizeof *now);
+
   sim_batch_step(batch, actions, &out);
   assert_int_equal(steps, 1);
+
   sim_batch_destroy(&batch);
   free(start);
   free(now);

@@ -174,6 +174,7 @@ static uint64_t step_part(const SimLevelSet *set, const Extent *extent, uint32_t
   SimBatchOptions options = sim_batch_options_default();
   SimBatch *batch;
   uint64_t *hash = calloc((size_t)worlds, sizeof *hash), sum = 0;
+
   options.worlds = worlds;
   options.first_world = first;
   options.seed = 3;
@@ -181,12 +182,14 @@ static uint64_t step_part(const SimLevelSet *set, const Extent *extent, uint32_t
   options.pad_writes_zero = true;
   options.backend = sim_device_backend(device);
   assert_int_equal(sim_batch_create(&options, set, &batch), CORE_OK);
+
   const size_t length = (size_t)sim_batch_observation_length(batch);
   float *observations = calloc((size_t)worlds * length, sizeof *observations);
   float *reward = calloc((size_t)worlds, sizeof *reward);
   uint8_t *actions = calloc((size_t)worlds, SIM_ACTIONS);
   DeviceBuffers on = make_buffers(worlds, length);
   const SimStepOut out = {.observations = extent->observed ? on.observations : NULL, .reward = on.reward};
+
   for (uint32_t t = 0; t < extent->steps; t++) {
     draw_actions(first, worlds, t, actions);
     core_device_to_device(device, on.actions, actions, (size_t)worlds * SIM_ACTIONS);
@@ -199,8 +202,10 @@ static uint64_t step_part(const SimLevelSet *set, const Extent *extent, uint32_t
       hash[w] = mix(hash[w], &reward[w], sizeof reward[w]);
     }
   }
+
   if (device) batch->backend->fetch(batch);
   for (int w = 0; w < worlds; w++) sum += mix_world(hash[w], &batch->worlds[w]);
+
   core_arena_destroy(&on.arena);
   sim_batch_destroy(&batch);
   free(observations), free(reward), free(actions), free(hash);
@@ -347,8 +352,10 @@ static void crowded_worlds_side_by_side(void **state) {
   SimLevel level[PILES];
   SimBatch *batch;
   int pairs = 0;
+
   for (int i = 0; i < PILES; i++) level[i] = heap((uint32_t)i);
   const SimLevelSet set = {level, PILES, SIM_SIZE_L};
+
   SimBatchOptions options = sim_batch_options_default();
   options.worlds = CROWD;
   assert_int_equal(sim_batch_create(&options, &set, &batch), CORE_OK);
@@ -358,8 +365,10 @@ static void crowded_worlds_side_by_side(void **state) {
     sim_batch_physics_step(batch, w, &still, &scratch);
     pairs += scratch.overlap_pair_count;
   }
+
   sim_batch_destroy(&batch);
   assert_true(pairs > SIM_BLOCK_PAIRS);
+
   const Extent extent = {.steps = 12, .max_steps = 40, .observed = true};
   setenv("SIM_KERNELS", "scalar", 1);
   uint64_t alone = step_part(&set, &extent, 0, CROWD);
@@ -374,15 +383,18 @@ static void crowded_worlds_side_by_side(void **state) {
 static void crowded_worlds_on_a_device(void **state) {
   (void)state;
   enum { CROWD = 37 };
+
   SimLevel level[PILES];
   for (int i = 0; i < PILES; i++) level[i] = heap((uint32_t)i);
   const SimLevelSet set = {level, PILES, SIM_SIZE_L};
   const Extent extent = {.steps = 4, .max_steps = 3, .observed = true}; /* a new episode, too; a step takes long */
   const char *worlds[] = {"8", "32", "alone"};
+
   SimBatchOptions options = sim_batch_options_default();
   SimScratch scratch;
   SimBatch *batch;
   int contacts = 0;
+
   options.worlds = CROWD;
   assert_int_equal(sim_batch_create(&options, &set, &batch), CORE_OK);
   for (int w = 0; w < CROWD; w++) {
@@ -392,6 +404,7 @@ static void crowded_worlds_on_a_device(void **state) {
   }
   sim_batch_destroy(&batch);
   assert_true(contacts / CROWD * 8 > 2 * sim_warp_fit(SIM_SIZE_L, 8, CORE_EMULATED_SHARED_BYTES).capacity);
+
   const uint64_t alone = step_part(&set, &extent, 0, CROWD);
   for (size_t i = 0; i < (asked_for("brief") ? 1 : sizeof worlds / sizeof worlds[0]); i++) {
     device = core_device_emulated(CORE_DEVICE_ISOLATED);
@@ -411,6 +424,7 @@ static uint64_t step_into_nan(const SimLevelSet *set, int64_t *nonfinite) {
   float *action, actions[WORLDS * SIM_ACTIONS], *reward, rewards[WORLDS];
   uint8_t *done, dones[WORLDS];
   uint64_t hash = 0;
+
   options.worlds = WORLDS;
   options.actions = SIM_CONTINUOUS;
   options.backend = sim_device_backend(device);
@@ -418,9 +432,11 @@ static uint64_t step_into_nan(const SimLevelSet *set, int64_t *nonfinite) {
   CORE_ARENA_DEVICE(arena, action, (size_t)WORLDS * SIM_ACTIONS, "actions");
   CORE_ARENA_DEVICE(arena, reward, WORLDS, "reward");
   CORE_ARENA_DEVICE(arena, done, WORLDS, "done");
+
   assert_int_equal(core_arena_commit(arena), CORE_OK);
   assert_int_equal(sim_batch_create(&options, set, &batch), CORE_OK);
   sim_batch_reset(batch, NULL);
+
   for (uint32_t t = 0; t < STEPS; t++) {
     const SimStepOut out = {.reward = reward, .done = done};
     CoreRandomStream stream = core_random_stream(8, CORE_RANDOM_TEST, t, 0);
@@ -433,6 +449,7 @@ static uint64_t step_into_nan(const SimLevelSet *set, int64_t *nonfinite) {
     if (device == NULL) memcpy(rewards, reward, sizeof rewards), memcpy(dones, done, sizeof dones);
     hash = mix(mix(hash, rewards, sizeof rewards), dones, sizeof dones);
   }
+
   *nonfinite = sim_batch_nonfinite(batch);
   if (device) batch->backend->fetch(batch);
   for (int w = 0; w < WORLDS; w++) hash = mix_world(hash, &batch->worlds[w]);

@@ -101,6 +101,7 @@ static void every_episode_has_a_new_level(void **state) {
   uint8_t idle[WORLDS * SIM_ACTIONS] = {0}, done[WORLDS];
   int32_t level[WORLDS];
   SimLevel met[WORLDS][EPISODES + 1];
+
   for (int w = 0; w < WORLDS; w++) met[w][0] = present(batch, w);
   for (int t = 0; t < EPISODES * SHORT; t++) {
     sim_batch_step(batch, idle, &(SimStepOut){.level = level, .done = done});
@@ -115,11 +116,13 @@ static void every_episode_has_a_new_level(void **state) {
       assert_true(shown.circle[0].y == met[w][episode].circle[0].y);
     }
   }
+
   for (int i = 0; i < WORLDS * (EPISODES + 1); i++) {
     const SimLevel *one = &met[0][0] + i;
     if (sim_level_check(one) != CORE_OK) fail_msg("%s", core_error_message());
     for (int k = 0; k < i; k++) assert_memory_not_equal(one->polygon, (&met[0][0] + k)->polygon, sizeof one->polygon);
   }
+
   sim_batch_destroy(&batch);
 }
 

@@ -128,18 +128,22 @@ static void test_every_layer_is_multiplied_as_chosen(void **unused) {
   force("rounded");
   Ops *float32 = make_ops(2), *rounded = make_bf16_ops();
   force("");
+
   Ops *ops = make_bf16_ops();
   Net by_float32 = run_net(float32), by_rounding = run_net(rounded);
   assert_memory_not_equal(by_float32.dw[1], by_rounding.dw[1], HIDDEN * OUT * sizeof(float));
+
   for (int methods = 0; methods < 4; methods++) {
     OpsBf16 choice = two_layers();
     for (int l = 0; l < 2; l++) choice.layer[l].method = methods >> l & 1 ? OPS_BF16_ROUNDED : OPS_BF16_FLOAT32;
     ops_cpu_bf16_use(ops, &choice);
+
     Net net = run_net(ops);
     if (methods == 0) assert_same_layer(&net, &by_float32, 1, HIDDEN, OUT);
     if (methods == 3) assert_same_layer(&net, &by_rounding, 1, HIDDEN, OUT);
     if (methods == 0) assert_same_layer(&net, &by_float32, 0, IN, HIDDEN);
     if (methods == 3) assert_same_layer(&net, &by_rounding, 0, IN, HIDDEN);
+
     /* the first layer's output depends on its own method only */
     const Net *first = methods & 1 ? &by_rounding : &by_float32;
     assert_memory_equal(net.y[0], first->y[0], ROWS * HIDDEN * sizeof(float));
@@ -149,6 +153,7 @@ static void test_every_layer_is_multiplied_as_chosen(void **unused) {
     }
     free_net(&net);
   }
+
   free_net(&by_float32), free_net(&by_rounding);
   ops_destroy(&float32), ops_destroy(&rounded), ops_destroy(&ops);
 }
@@ -160,6 +165,7 @@ static void test_a_choice_moves_to_another_processor(void **unused) {
   Ops *ops = make_bf16_ops();
   const OpsBf16 own = two_layers();
   OpsBf16 made = own, moved;
+
   ops_cpu_bf16_select(ops, &made);
   made.layer[0].method = OPS_BF16_ROUNDED;
   made.layer[1].method = OPS_BF16_FLOAT32;
@@ -260,6 +266,7 @@ static void assert_all(const Training *training, OpsBf16Method method) {
 static void test_a_resumed_training_keeps_its_choice(void **unused) {
   const CoreConfig config = CONFIGURED_SMALL("train.precision=bf16");
   Folder directory;
+
   int code;
   const char *tmp = getenv("TMPDIR");
   snprintf(directory.path, sizeof directory.path, "%s/bf16.XXXXXX", tmp ? tmp : "/tmp");

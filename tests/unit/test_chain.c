@@ -104,6 +104,7 @@ static void test_a_chain_longer_than_the_rooms(void **unused) {
   Ops *narrow, *wide = make_ops(2);
   OpsLayer layers[2][MANY];
   float *x = normals(1, ROWS * WIDTH, 1), *scratch = normals(2, 2 * ROWS * WIDTH, 1);
+
   assert_int_equal(ops_cpu_create(2, ROWS, WIDTH, &narrow), CORE_OK);
   for (int which = 0; which < 2; which++) {
     Ops *ops = which ? wide : narrow;
@@ -117,6 +118,7 @@ static void test_a_chain_longer_than_the_rooms(void **unused) {
     ops->chain_backward(ops, x, layers[which], MANY, dy, NULL, scratch, ROWS, NULL);
     free(dy);
   }
+
   for (int l = 0; l < MANY; l++) {
     assert_same_bits(layers[0][l].dw, layers[1][l].dw, WIDTH * WIDTH, "kernel's gradient", l);
     assert_same_bits(layers[0][l].db, layers[1][l].db, WIDTH, "bias's gradient", l);
@@ -125,6 +127,7 @@ static void test_a_chain_longer_than_the_rooms(void **unused) {
       free((float *)layer->w), free((float *)layer->b), free(layer->y), free(layer->dw), free(layer->db);
     }
   }
+
   free(x), free(scratch);
   ops_destroy(&narrow), ops_destroy(&wide);
 }

@@ -204,17 +204,20 @@ static void test_other_sections_are_refused(void **state) {
 static void test_an_optional_section(void **state) {
   Fixture *f = *state;
   int64_t iteration, extra = 5;
+
   write_at(f, 4);
   assert_int_equal(checkpoint_open(f->directory, RUN, 2, &f->checkpoint), CORE_OK);
   checkpoint_add(&f->checkpoint, "position", &f->position, sizeof f->position);
   checkpoint_add_optional(&f->checkpoint, "extra", &extra, sizeof extra);
   checkpoint_add(&f->checkpoint, "weights", f->weights, sizeof f->weights);
   checkpoint_add(&f->checkpoint, "state", f->state, sizeof f->state);
+
   fill(f, 99);
   assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_OK);
   assert_int_equal(iteration, 4);
   assert_int_equal(extra, 5);
   assert_filled(f, 4);
+
   extra = 6;
   write_at(f, 7);
   fill(f, 99);
@@ -222,9 +225,11 @@ static void test_an_optional_section(void **state) {
   assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_OK);
   assert_int_equal(extra, 6);
   assert_filled(f, 7);
+
   f->checkpoint.section[1].bytes--; /* there, but of another size */
   assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_USAGE);
   assert_non_null(strstr(core_error_message(), "extra"));
+
   open_checkpoint(f, RUN); /* and no test expects it */
   assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_USAGE);
   assert_non_null(strstr(core_error_message(), "4 sections instead of 3"));
@@ -297,9 +302,11 @@ static void test_best(void **state) {
   CheckpointBest best;
   char path[CORE_PATH_MAX];
   int64_t iteration;
+
   assert_int_equal(checkpoint_best_path(f->directory, path), CORE_USAGE);
   checkpoint_best_read(&f->checkpoint, &best);
   assert_true(isnan(best.score));
+
   assert_int_equal(checkpoint_best_write(&f->checkpoint, &score), CORE_OK);
   assert_int_equal(checkpoint_newest(&f->checkpoint, &iteration), CORE_OK);
   assert_int_equal(iteration, -1);
@@ -307,6 +314,7 @@ static void test_best(void **state) {
   assert_int_equal(checkpoint_best_path(f->directory, path), CORE_OK);
   checkpoint_best_read(&f->checkpoint, &best);
   assert_memory_equal(&best, &score, sizeof best);
+
   Checkpoint other = f->checkpoint;
   snprintf(other.run_id, sizeof other.run_id, "%s", "fedcba9876543210");
   checkpoint_best_read(&other, &best);
@@ -314,6 +322,7 @@ static void test_best(void **state) {
   change_byte(path, size_of(path) / 2);
   checkpoint_best_read(&f->checkpoint, &best);
   assert_true(isnan(best.score));
+
   assert_int_equal(checkpoint_best_remove(&f->checkpoint), CORE_OK);
   assert_int_equal(checkpoint_best_remove(&f->checkpoint), CORE_OK);
   assert_int_equal(checkpoint_best_path(f->directory, path), CORE_USAGE);

@@ -190,6 +190,7 @@ static void test_switch(void **state) {
     snprintf(child.init.from, sizeof child.init.from, "com 8 at 1430");
     add_run(&world, &child, 0.7 + 0.0005 * seed);
     memcpy(world.runs[world.count - 1].parent, parent, CORE_RUN_ID);
+
     add_run(&world, &high, 0.7 + 0.00025 * seed);
     memcpy(parent, world.runs[world.count - 1].id, CORE_RUN_ID);
     child = low;
@@ -197,25 +198,31 @@ static void test_switch(void **state) {
     add_run(&world, &child, 0.41 + 0.0025 * seed)->value[ANALYSIS_MEASURE_total_gain] = -0.2 + 0.0025 * seed;
     memcpy(world.runs[world.count - 1].parent, parent, CORE_RUN_ID);
   }
+
   for (size_t r = 0; r < world.count; r++) world.measured[r].rated = true;
   assert_verdict(&world, "switch_up", ANALYSIS_SUPPORTED);
   assert_verdict(&world, "switch_down", ANALYSIS_SUPPORTED);
   assert_verdict(&world, "switch_same", ANALYSIS_SUPPORTED);
   assert_true(fabs(finding_of(&world, "switch_up").interval.center - (0.70375 - 0.41875)) < 1e-12);
+
   for (size_t r = 1; r < world.count; r += 4) world.measured[r].value[ANALYSIS_MEASURE_final] += 0.1;
   assert_verdict(&world, "switch_same", ANALYSIS_CONTRADICTED);
+
   /* lower than its parent, but not down to the plateau */
   for (size_t r = 3; r < world.count; r += 4) world.measured[r].value[ANALYSIS_MEASURE_final] += 0.15;
   assert_verdict(&world, "switch_down", ANALYSIS_CONTRADICTED);
+
   /* below their parents, but higher than at the switch: they have risen less */
   for (size_t r = 3; r < world.count; r += 4) world.measured[r].value[ANALYSIS_MEASURE_final] -= 0.15;
   assert_verdict(&world, "switch_down", ANALYSIS_SUPPORTED);
   for (size_t r = 3; r < world.count; r += 4) world.measured[r].value[ANALYSIS_MEASURE_total_gain] += 0.3;
   assert_verdict(&world, "switch_down", ANALYSIS_CONTRADICTED);
+
   /* higher in the end, but not at once */
   for (size_t r = 1; r < world.count; r += 4)
     world.measured[r].value[ANALYSIS_MEASURE_early_gain] = -0.1 - 0.001 * (double)r;
   assert_verdict(&world, "switch_up", ANALYSIS_CONTRADICTED);
+
   world_free(&world);
 }
 
@@ -313,10 +320,12 @@ static void test_membership(void **state) {
     CoreConfig config = ewma(4096, seed);
     add_run(&world, &config, 0.9);
   }
+
   char *names[] = {"fig1a_com", "mine"};
   AnalysisMembership membership = {names, 2, world.count, calloc(2 * world.count, sizeof(bool))};
   for (size_t r = 0; r < world.count; r++) membership.member[2 * r + (r >= own)] = true;
   const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
+
   for (int any = 0; any < 2; any++) {
     AnalysisClaimResult *list;
     size_t count;
@@ -328,10 +337,12 @@ static void test_membership(void **state) {
     assert_int_equal(list[0].runs, any ? own + SEEDS : own);
     analysis_claims_free(&list, count);
   }
+
   assert_false(analysis_claims_use_all_runs("fig1a_com"));
   assert_false(analysis_claims_use_all_runs(NULL));
   assert_true(analysis_claims_use_all_runs("fig1a"));
   assert_true(analysis_claims_use_all_runs("mine"));
+
   free(membership.member);
   world_free(&world);
 }

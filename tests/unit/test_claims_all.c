@@ -70,6 +70,7 @@ static void test_noise(void **state) {
   static const char *const ids[] = {"com_kl", "com_low", "com_high", "ddr_low", "ddr_ends"};
   enum { WORLDS = 40, IDS = sizeof ids / sizeof *ids };
   int decided[IDS] = {0}, hopeful = 0, open = 0;
+
   for (int w = 0; w < WORLDS; w++) {
     World world = world_create();
     for (int c = 0; c < 6; c++) {
@@ -80,10 +81,12 @@ static void test_noise(void **state) {
           run->value[m] = noise((uint64_t)w + 100, (uint32_t)(c * 8 + seed), m);
       }
     }
+
     AnalysisSelection selection = {.runs = world.runs, .count = world.count};
     AnalysisClaimResult *list;
     size_t count;
     assert_int_equal(analysis_claims_test(NULL, &selection, world.measured, NULL, &all, &list, &count), CORE_OK);
+
     for (size_t i = 0; i < count; i++) {
       for (int k = 0; k < IDS; k++) {
         if (strcmp(list[i].claim->id, ids[k]) != 0) continue;
@@ -95,6 +98,7 @@ static void test_noise(void **state) {
     analysis_claims_free(&list, count);
     world_free(&world);
   }
+
   for (int k = 0; k < IDS; k++) {
     print_message("# %s: supported by noise in %d of %d worlds\n", ids[k], decided[k], WORLDS);
     assert_true(decided[k] <= 5);

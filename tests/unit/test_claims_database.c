@@ -12,13 +12,16 @@ static void add_run(StoreDatabase *database, int64_t minibatches, int64_t seed, 
   CoreConfig config = core_config_default();
   char id[CORE_RUN_ID];
   StoreRunlog *stats = NULL, *eval = NULL;
+
   config.ppo.num_minibatches = minibatches;
   config.train.seed = seed;
   config.metrics.noise_every = 1;
   snprintf(config.eval.levels, sizeof config.eval.levels, "random_m");
+
   assert_ok(store_run_prepare(root, &config, id));
   assert_ok(store_runlog_open(root, id, 1, STORE_LOG_STATS, &stats));
   assert_ok(store_runlog_open(root, id, 1, STORE_LOG_EVAL, &eval));
+
   for (int i = 1; i <= ITERATIONS; i++) {
     StoreIteration row = store_iteration_unmeasured(i);
     row.transitions = 100 * i;
@@ -28,6 +31,7 @@ static void add_run(StoreDatabase *database, int64_t minibatches, int64_t seed, 
     row.grad_variance_actor = 10 * i;
     row.grad_square_actor = i - 3; /* the last quarter: 0 and 1 */
     store_runlog_iteration(stats, &row);
+
     StoreEvaluation point = {.iteration = i, .level_set = "train", .transitions = 100 * i, .episodes = 10,
                              .solve_rate = score[i - 1] + 0.001 * (double)seed, .solve_rate_se = NAN, .goals = i};
     store_runlog_evaluation(eval, &point);
@@ -35,8 +39,10 @@ static void add_run(StoreDatabase *database, int64_t minibatches, int64_t seed, 
     point.solve_rate = score[i - 1] / 10;
     store_runlog_evaluation(eval, &point);
   }
+
   assert_ok(store_runlog_close(&stats));
   assert_ok(store_runlog_close(&eval));
+
   const StoreState state = {.status = STORE_FINISHED, .attempt = 1, .host = "test", .pid = 1, .iteration = ITERATIONS,
                             .iterations = ITERATIONS, .device = "cpu", .commit = "abc1234", .solve_rate = NAN};
   assert_ok(store_run_state_write(root, id, &state));
@@ -93,10 +99,12 @@ static void test_best_other(void **state) {
   AnalysisSelection selection;
   AnalysisRunMetrics *measured;
   AnalysisMeasure measure;
+
   make_database();
   assert_ok(analysis_database_open(database_path, &database));
   assert_ok(analysis_select_runs(database, NULL, NULL, 0, &selection));
   assert_ok(analysis_measures_read(database, &selection, NULL, 0, &measured));
+
   for (size_t r = 0; r < selection.count; r++) {
     const double *score = selection.runs[r].config.shared->ppo.num_minibatches == 16 ? small : large;
     assert_true(fabs(measured[r].value[ANALYSIS_MEASURE_best_other] - score[ITERATIONS - 1] / 10) < 1e-9);
@@ -107,6 +115,7 @@ static void test_best_other(void **state) {
     assert_true(measured[r].value[ANALYSIS_MEASURE_goals] == ITERATIONS); /* the last evaluation has them */
     assert_true(isnan(measured[r].value[ANALYSIS_MEASURE_score_at_time]));
   }
+
   free(measured);
   assert_int_equal(analysis_measure_find("best_other", &measure), CORE_OK);
   assert_int_equal(analysis_measure_find("score_at_time", &measure), CORE_USAGE);

@@ -84,6 +84,7 @@ static void test_all_kinds(void **state) {
     size_t run[3] = {0, 1, 2}, first[2] = {0, 3}, stratum[2] = {0, 1};
     AnalysisRunMetrics measured[3] = {0};
     const AnalysisTable table = {.metrics = measured};
+
     for (int rated = 0; rated < 2; rated++) {
       for (int r = 0; r < 3; r++) {
         score[r] = 2 << r;
@@ -91,10 +92,12 @@ static void test_all_kinds(void **state) {
         measured[r].normalized = !rated;
         for (size_t k = 0; k < ANALYSIS_MEASURES; k++) measured[r].value[k] = score[r];
       }
+
       AnalysisCells cells = {.run = run, .score = score, .x = x, .first = first, .stratum = stratum, .count = 3,
                              .cells = 1, .strata = 1};
       AnalysisClaimResult f = {.claim = &claims[i], .margin = NAN};
       analysis_cells_scale(&table, &cells, &f);
+
       const AnalysisRange range = analysis_measure_range(claims[i].measure, measured, NULL, 3);
       if (isfinite(range.high)) assert_int_equal(f.comparison, ANALYSIS_BY_DIFFERENCE);
       if (range.logarithmic) assert_int_equal(f.comparison, ANALYSIS_BY_RATIO);

@@ -46,9 +46,11 @@ static void test_equal(void **state) {
     World world = ratios_world(cases[i].ratio, cases[i].count);
     AnalysisClaimResult *list;
     size_t count;
+
     const AnalysisClaimResult f = result_of(&world, "same_steps", &list, &count);
     if (f.verdict != cases[i].verdict || f.disagree != cases[i].disagree)
       fail_msg("case %zu is %s: p %g and %g, %s", i, analysis_verdict_name(f.verdict), f.p_for, f.p_against, f.reason);
+
     assert_int_equal(f.task_count, cases[i].count);
     for (int t = 0; t < cases[i].count; t++) {
       bool found = false;
@@ -58,6 +60,7 @@ static void test_equal(void **state) {
       }
       assert_true(found);
     }
+
     assert_true((f.verdict == ANALYSIS_UNDECIDED && cases[i].disagree) == (strcmp(f.reason, "tasks disagree") == 0));
     analysis_claims_free(&list, count);
     world_free(&world);

@@ -167,6 +167,7 @@ static void test_million(void **state) {
   static const char *const settings[] = {"env.num=1048576",         "ppo.num_steps=256",   "ppo.num_minibatches=4096",
                                          "net.width=256",           "net.depth=3",         "env.difficulty=all",
                                          "env.morphologies=public", "env.level_count=512", "env.max_steps=256"};
+
   (void)state;
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) set(&config, settings[i]);
   Training *training = planned(&config, "emulated:memory=131G");
@@ -176,12 +177,14 @@ static void test_million(void **state) {
   if (!strstr(message, "rollout observations [steps + 1][worlds][features] 250 GB") ||
       !strstr(message, "set train.observation_storage = state")) fail_msg("%s", message);
   training_destroy(&training);
+
   set(&config, "train.observation_storage=float16");
   training = planned(&config, "emulated:memory=131G");
   print_message("# float16: %.1f GB on the device\n", training->plan.device_bytes / 1e9);
   assert_int_equal(training_memory_check(training), CORE_FAIL);
   if (!strstr(core_error_message(), "set train.observation_storage = state")) fail_msg("%s", core_error_message());
   training_destroy(&training);
+
   set(&config, "train.observation_storage=state");
   training = planned(&config, "emulated:memory=131G");
   print_message("# state: %.1f GB on the device, worlds %.1f GB of it; %d of %d numbers change\n",

@@ -59,16 +59,19 @@ static void synonyms_name_settings_and_columns(void **state) {
 #undef RELATED
 #undef METRIC
 #undef COLUMN
+
   assert_string_equal(core_config_find_synonym("--clip-coef"), "ppo.epsilon");
   assert_string_equal(core_config_find_synonym("ppo.Clip_Coef"), "ppo.epsilon");
   assert_string_equal(core_config_find_metric_synonym("losses/approx_kl"), "kl");
   assert_ptr_equal(core_config_find_equivalent("clip-coef"), core_config_find("ppo.epsilon"));
   assert_ptr_equal(core_config_find_equivalent("gamma"), core_config_find("ppo.gamma"));
+
   assert_null(core_config_find_equivalent("minibatch_size")); /* a related number in another unit */
   assert_null(core_config_find_equivalent("env_count"));
   assert_ptr_equal(core_config_find_equivalent("learning-rate"), core_config_find("ppo.learning_rate"));
   assert_ptr_equal(core_config_find_equivalent("algo.gamma"), core_config_find("ppo.gamma"));
   assert_null(core_config_find_equivalent("other.gamma"));
+
   assert_null(core_config_find_synonym(""));
   assert_null(core_config_find_synonym("clip_coef_"));
   assert_null(core_config_find_metric_synonym("losses/"));
@@ -114,12 +117,14 @@ static void wrong_values_say_what_is_possible(void **state) {
     {"env.levels=a\tb", "env.levels contains control character U+0009"},
     {"env.levels=\xff", "env.levels contains byte 0xff, which is not UTF-8"},
   };
+
   CoreConfig config = core_config_default(), before = config;
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     assert_int_equal(core_config_set_pair(&config, cases[i].pair), CORE_USAGE);
     assert_string_equal(core_error_message(), cases[i].message);
   }
+
   char longest[400] = "env.levels=";
   memset(longest + 11, 'x', 255);
   assert_int_equal(core_config_set_pair(&config, longest), CORE_OK);
@@ -128,6 +133,7 @@ static void wrong_values_say_what_is_possible(void **state) {
   longest[11 + 255] = 'x';
   assert_int_equal(core_config_set_pair(&config, longest), CORE_USAGE);
   assert_string_equal(core_error_message(), "env.levels is too long: 256 bytes; expected at most 255");
+
   char name[400];
   memset(name, 'k', sizeof name);
   memcpy(name + 390, "=1", 3);
@@ -150,6 +156,7 @@ static void random_value(CoreRandomStream *random, const CoreConfigRow *row, cha
   double unit = core_random_unit(core_random_next(random)), low = row->min;
   double high = row->max < 1e12 ? row->max : 1e12;
   uint32_t pick = core_random_next(random);
+
   switch (row->kind) {
     case CORE_CONFIG_INT: snprintf(text, size, "%lld", (long long)(low + unit * unit * (high - low))); break;
     case CORE_CONFIG_REAL:
@@ -203,23 +210,29 @@ static void random_configs_survive_a_file(void **state) {
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   (void)state;
+
   make_temporary_directory(directory);
   assert_int_equal(core_files_path(path, "%s/config.ini", directory), CORE_OK);
+
   for (uint32_t i = 0; i < 200; i++) {
     CoreConfig config = random_config(i), back = core_config_default(), copy = core_config_default();
     char id[CORE_RUN_ID], id_back[CORE_RUN_ID];
+
     core_text_clear(&text);
     core_config_to_ini(&config, &text);
     write_text(path, core_text_string(&text));
     if (core_config_read(path, &back) != CORE_OK) fail_msg("%s\n%s", core_error_message(), core_text_string(&text));
     assert_memory_equal(&config, &back, sizeof config);
+
     core_config_id(&config, id);
     core_config_id(&back, id_back);
     assert_string_equal(id, id_back);
+
     for (size_t r = 0; r < count; r++)
       assert_int_equal(core_config_set(&copy, rows[r].name, core_config_get(&config, &rows[r], &value)), CORE_OK);
     assert_memory_equal(&config, &copy, sizeof config);
   }
+
   core_text_free(&text);
   core_text_free(&value);
   assert_int_equal(core_files_remove_tree(directory), CORE_OK);
@@ -231,19 +244,23 @@ static void json_holds_every_value_in_its_kind(void **state) {
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   (void)state;
+
   for (uint32_t i = 0; i < 100; i++) {
     CoreConfig config = random_config(i);
     json_error_t error;
     core_text_clear(&text);
     core_config_to_json(&config, &text);
+
     for (int again = 0; again < 2; again++) { /* computed from the previous one, and from itself */
       assert_string_equal(core_config_json(&one_after_another, &config), core_text_string(&text));
       config.train.seed += !again;
       core_text_clear(&text);
       core_config_to_json(&config, &text);
     }
+
     json_t *root = json_loads(core_text_string(&text), JSON_REJECT_DUPLICATES, &error);
     if (!root) fail_msg("%s: %s", error.text, core_text_string(&text));
+
     for (size_t r = 0; r < count; r++) {
       json_t *item = json_object_get(json_object_get(root, rows[r].section), rows[r].key);
       const void *field = (const char *)&config + rows[r].offset;
@@ -265,6 +282,7 @@ static void json_holds_every_value_in_its_kind(void **state) {
     }
     json_decref(root);
   }
+
   core_config_json_free(&one_after_another);
   core_text_free(&text);
   core_text_free(&value);
@@ -372,6 +390,7 @@ static void checks_between_settings(void **state) {
     {{"env.num=64", "ppo.minibatch_by=environments"}, NULL},
     {{"env.task=levels", "env.levels=some/folder"}, NULL},
   };
+
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     CoreConfig config = core_config_default();

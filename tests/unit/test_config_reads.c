@@ -44,12 +44,14 @@ static void learners_read_their_own_sections(void **state) {
 
 static void what_hangs_on_something_unread_is_unread(void **state) {
   (void)state;
+
   CoreConfig config = CONFIG("ppo.normalize_advantage=ewma");
   assert_true(reads(&config, "ppo.adv_ewma_decay"));
   config = CONFIG("ppo.normalize_advantage=ewma", "algo.name=pqn");
   assert_false(reads(&config, "ppo.adv_ewma_decay"));
   config = CONFIG("ppo.lr_schedule=kl");
   assert_true(reads(&config, "ppo.kl_threshold"));
+
   config = CONFIG("env.curriculum=sfl", "sfl.sampled_ratio=0");
   assert_true(reads(&config, "sfl.sampled_ratio"));
   assert_false(reads(&config, "sfl.period"));
@@ -57,11 +59,13 @@ static void what_hangs_on_something_unread_is_unread(void **state) {
   assert_false(reads(&config, "sfl.period"));
   config = CONFIG("eval.count=0");
   assert_false(reads(&config, "eval.levels"));
+
   /* An entity encoder replaces the trunk; the trunk follows a pixel encoder. */
   config = CONFIG("net.sharing=shared", "net.encoder=set");
   assert_false(reads(&config, "net.trunk_width"));
   config = CONFIG("net.sharing=shared", "net.encoder=nature", "net.depth=0");
   assert_true(reads(&config, "net.trunk_width") && reads(&config, "net.norm"));
+
   /* A list of widths replaces the width and the number of layers. */
   config = CONFIG("net.widths=64-32", "net.depth=0");
   assert_false(reads(&config, "net.width") || reads(&config, "net.depth") || reads(&config, "net.trunk_widths"));
@@ -69,6 +73,7 @@ static void what_hangs_on_something_unread_is_unread(void **state) {
   config = CONFIG("net.sharing=shared", "net.trunk_widths=64-32");
   assert_false(reads(&config, "net.trunk_width") || reads(&config, "net.trunk_depth"));
   assert_true(reads(&config, "net.trunk_widths") && reads(&config, "net.trunk_activation"));
+
   config = CONFIG("init.from=run:0123456789abcdef");
   assert_true(reads(&config, "init.restore"));
   config = core_config_default();

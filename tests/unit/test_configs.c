@@ -91,6 +91,7 @@ static void test_order_of_groups(void **state) {
   AnalysisRun runs[RUNS];
   (void)state;
   memset(runs, 0, sizeof runs);
+
   for (size_t c = 0; c < 2 * CONFIGS; c++) {
     configs[c] = core_config_default();
     configs[c].ppo.epsilon = 0.1 * (double)(1 + c % 3);
@@ -100,14 +101,17 @@ static void test_order_of_groups(void **state) {
     const CoreRandom4 draw = core_random_4(5, CORE_RANDOM_BOOTSTRAP, 0, 0, (uint32_t)r);
     runs[r].config = (AnalysisConfig){&configs[draw.v[0] % (2 * CONFIGS)], draw.v[1] % 4};
   }
+
   const AnalysisSelection selection = {.runs = runs, .count = RUNS};
   static const char *const keys[] = {NULL, "ppo.epochs", "train.seed", "train.seed,ppo.epsilon"};
+
   for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
     AnalysisGrouping grouping;
     assert_int_equal(analysis_group_runs(&selection, keys[k], &grouping), CORE_OK);
     for (size_t a = 0; a < RUNS; a++) {
       const size_t group = grouping.group_of[a];
       bool is_first = true;
+
       for (size_t b = 0; b < RUNS; b++) {
         int order = 0;
         for (size_t i = 0; i < grouping.key_count && order == 0; i++)
@@ -117,6 +121,7 @@ static void test_order_of_groups(void **state) {
       }
       if (is_first) assert_ptr_equal(grouping.groups[group].config, &runs[a].config);
     }
+
     analysis_grouping_free(&grouping);
   }
 }

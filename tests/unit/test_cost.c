@@ -34,16 +34,19 @@ static const CoreAccessCount *find_count(const char *kernel, int phase) {
 static void test_counts(void **state) {
   enum { N = 1000, ROWS = 24, IN = 16, OUT = 8 };
   (void)state;
+
   begin_counting();
   CoreDevice *device = core_device_emulated(CORE_DEVICE_FORWARD);
   core_access_stop();
   Ops *ops;
   void *memory;
+
   assert_int_equal(ops_device_create(device, OPS_FLOAT32, ROWS, IN, false, &ops), CORE_OK);
   assert_int_equal(device->allocate(device, 4 * N * sizeof(float), &memory), CORE_OK);
   float *x = memory, *y = x + N, *w = y + N, *z = w + N;
   core_device_zero(device, memory, 4 * N * sizeof(float));
   device->synchronize(device);
+
   begin_counting();
   core_access_clear();
   core_device_begin_phase(device, CORE_PHASE_ROLLOUT);
@@ -53,6 +56,7 @@ static void test_counts(void **state) {
   ops->dense_forward(ops, x, w, w + IN * OUT, z, ROWS, IN, OUT, OPS_LINEAR);
   device->synchronize(device);
   core_access_stop();
+
   const CoreAccessCount *add = find_count("ops_add", CORE_PHASE_ROLLOUT);
   assert_true(add->launches == 1 && add->read == 2 * N * sizeof *x && add->written == N * sizeof *x);
   const CoreAccessCount *copy = find_count("copy", CORE_PHASE_ROLLOUT);
@@ -60,6 +64,7 @@ static void test_counts(void **state) {
   const CoreAccessCount *product = find_count("ops_product", CORE_PHASE_UPDATE);
   assert_in_range(product->read, (ROWS * IN + IN * OUT) * sizeof *x, (ROWS * IN + (IN + 1) * OUT) * sizeof *x);
   assert_int_equal(product->written, ROWS * OUT * sizeof *x);
+
   core_access_clear();
   device->release(device, memory);
   ops_destroy(&ops);

@@ -64,6 +64,7 @@ static void test_shares_and_entropies(void **state) {
   assert_near(four.share_coarse, 4e-4, 1e-18);
   assert_near(four.entropy_fine, log(4) / log(10000), 1e-15);
   assert_near(four.entropy_coarse, 0, 1e-15);
+
   count[4 * COVERAGE_FINE + 6] = count[5 * COVERAGE_FINE + 6] = 0;
   count[4 * COVERAGE_FINE + 8] = count[5 * COVERAGE_FINE + 8] = 7;
   CoverageSummary two = coverage_summarize(count);
@@ -124,21 +125,25 @@ static void test_book_holds_the_states(void **state) {
   const size_t features = (size_t)rollout->features;
   int64_t *expected = calloc(COVERAGE_CELLS, sizeof *expected);
   double before = 0;
+
   for (int i = 1; i <= 4; i++) {
     StoreIteration row = iterate(training, 1);
     assert_true(isnan(row.coverage_50) == (i % 2 == 0) && isnan(row.coverage_states) == (i % 2 == 0));
     if (i % 2 == 0) continue;
+
     for (size_t r = 16; r < 17 * 16; r++) { /* row blocks 1 .. 16: where steps arrived */
       double point[2];
       coverage_project(coverage, rollout->observations + r * features, point);
       expected[coverage_cell(coverage->record, point)]++;
     }
+
     assert_memory_equal(coverage->record->count, expected, COVERAGE_CELLS * sizeof *expected);
     assert_near(row.coverage_states, 256 * (i + 1) / 2, 0);
     assert_true(row.coverage_100 > 0 && row.coverage_100 < row.coverage_50 && row.coverage_100 > before);
     assert_true(row.coverage_entropy_50 > 0 && row.coverage_entropy_100 < 1);
     before = row.coverage_100;
   }
+
   free(expected);
   training_destroy(&training);
 }

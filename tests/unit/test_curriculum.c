@@ -45,15 +45,19 @@ static void test_levels_of_an_iteration(void **state) {
   Training *training = make(&config);
   SimLevelStream *stream;
   SimLevel fresh[WORLDS - SAMPLED], kept;
+
   assert_ok(sim_level_stream_create(SIM_SIZE_S, &stream));
   for (int iteration = 1; iteration <= 5; iteration++) {
     const Curriculum *curriculum = training->curriculum;
     const uint64_t searched = iteration < 4 ? 1 : 4;
+
     iterate(training, 1);
     assert_int_equal(curriculum->generated, WORLDS - SAMPLED);
     sim_level_stream_draw(stream, UINT64_C(4) << 32 ^ (uint64_t)iteration, 0, WORLDS - SAMPLED, fresh, NULL);
+
     for (int w = 0; w < WORLDS - SAMPLED; w++) assert_began_on(training, w, &fresh[w]);
     assert_int_equal(curriculum->buffer.count, KEPT);
+
     for (int w = WORLDS - SAMPLED; w < WORLDS; w++) {
       int i = curriculum->slot[w] - (WORLDS - SAMPLED);
       assert_in_range(i, 0, KEPT - 1);
@@ -61,9 +65,11 @@ static void test_levels_of_an_iteration(void **state) {
       assert_ok(sim_generate_level(SIM_SIZE_S, UINT64_C(4) << 32 ^ searched, number, &kept));
       assert_began_on(training, w, &kept);
     }
+
     for (int w = 0; w < WORLDS; w++) /* auto-resets stay on the level */
       assert_int_equal(training->rollout.level[w], curriculum->slot[w]);
   }
+
   sim_level_stream_destroy(&stream);
   training_destroy(&training);
 }
@@ -258,14 +264,17 @@ static void test_resumes_exactly(void **state) {
   CoreConfig config = small_config();
   Checkpoint checkpoint;
   Training *undisturbed = make(&config), *saved = make(&config);
+
   assert_ok(core_files_path(directory, "%s/ckpt", root));
   assert_ok(checkpoint_open(directory, "0123456789abcdef", 2, &checkpoint));
   training_add_sections(saved, &checkpoint);
+
   const StoreIteration expected = iterate(undisturbed, 7);
   for (int stop = 1; stop <= 6; stop++) {
     iterate(saved, 1);
     training_before_save(saved);
     assert_ok(checkpoint_write(&checkpoint, stop));
+
     Training *resumed = resume(&config, directory, stop);
     StoreIteration row = iterate(resumed, 7 - stop);
     assert_true(same_weights(undisturbed, resumed));
@@ -276,6 +285,7 @@ static void test_resumes_exactly(void **state) {
                         KEPT * sizeof(LevelBufferEntry));
     training_destroy(&resumed);
   }
+
   training_destroy(&undisturbed);
   training_destroy(&saved);
 }
@@ -315,6 +325,7 @@ static void test_bad_settings(void **state) {
     {"ppo.num_minibatches=32", "ppo.num_minibatches = 32"},
     {"ppo.num_minibatches=1024", "ppo.num_minibatches = 1024"},
   };
+
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     CoreConfig config = small_config();
     if (strstr(bad[i].pair, "num_batches")) set(&config, "sfl.batch_size=2048");
@@ -324,6 +335,7 @@ static void test_bad_settings(void **state) {
     assert_null(training);
     assert_says(bad[i].part);
   }
+
   static const char *const out_of_range[] = {
     "sfl.sampled_ratio=-0.1", "sfl.sampled_ratio=1.01", "sfl.sampled_ratio=nan", "sfl.period=0", "sfl.buffer_size=0",
     "sfl.max_episodes=0", "env.curriculum=plr"};

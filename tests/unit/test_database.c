@@ -130,20 +130,24 @@ static void test_damaged_pages(void **state) {
   (void)state;
   char id[CORE_RUN_ID];
   size_t size;
+
   make_run(0, id);
   write_rows(id, 1, 1, 200, 0);
   import_all();
   char *good = read_text(database_path, &size);
   srand(5);
   int told = 0;
+
   for (int i = 0; i < 40; i++) {
     char *bad = malloc(size);
     memcpy(bad, good, size);
     for (int k = 0; k < 300; k++) bad[100 + (size_t)rand() % (size - 100)] = (char)rand();
+
     FILE *file = fopen(database_path, "w");
     fwrite(bad, 1, size, file);
     fclose(file);
     free(bad);
+
     StoreDatabase *database;
     StoreQuery *query = NULL;
     bool row = false;
@@ -151,6 +155,7 @@ static void test_damaged_pages(void **state) {
     if (code == CORE_OK)
       code = store_query_open(database, "SELECT sum(kl), sum(length(config)) FROM iteration, run", &query);
     if (code == CORE_OK) code = store_query_step(query, &row);
+
     if (code != CORE_OK) {
       assert_true(*core_error_message());
       told += strstr(core_error_message(), "sweep rebuild") != NULL;
@@ -158,6 +163,7 @@ static void test_damaged_pages(void **state) {
     store_query_close(&query);
     store_database_close(&database);
   }
+
   assert_true(told > 10);
   free(good);
 }
@@ -192,9 +198,11 @@ static void test_locked(void **state) {
   (void)state;
   int ready[2];
   char byte, pid[32];
+
   StoreDatabase *database = open_database();
   store_database_close(&database);
   assert_int_equal(pipe(ready), 0);
+
   pid_t child = fork();
   if (child == 0) {
     database = open_database();
@@ -202,16 +210,20 @@ static void test_locked(void **state) {
       for (;;) pause(); /* until it is killed */
     _exit(1);
   }
+
   assert_int_equal(read(ready[0], &byte, 1), 1);
   database = open_database(); /* opening and reading never wait */
   assert_int_equal(store_database_begin(database), CORE_FAIL);
   assert_says("locked");
   snprintf(pid, sizeof pid, "process %ld", (long)child);
   assert_says(pid);
+
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
+
   assert_ok(store_database_begin(database)); /* the dead hold nothing */
   assert_ok(store_database_commit(database));
+
   store_database_close(&database);
   close(ready[0]);
   close(ready[1]);
@@ -221,14 +233,17 @@ static void test_many_openers_at_once(void **state) {
   (void)state;
   enum { CHILDREN = 8 };
   pid_t children[CHILDREN];
+
   for (int i = 0; i < CHILDREN; i++) {
     children[i] = fork();
     if (children[i] == 0) {
       StoreDatabase *database;
       CoreConfig config = core_config_default();
       char id[CORE_RUN_ID];
+
       config.train.seed = i;
       core_config_id(&config, id);
+
       int code = store_database_open(database_path, false, &database);
       if (code == CORE_OK) code = store_database_begin(database);
       if (code == CORE_OK) code = store_database_put_run(database, "s", i, &config, id);
@@ -237,6 +252,7 @@ static void test_many_openers_at_once(void **state) {
       _exit(code);
     }
   }
+
   for (int i = 0; i < CHILDREN; i++) {
     int status;
     waitpid(children[i], &status, 0);
@@ -251,22 +267,26 @@ static void test_put(void **state) {
   (void)state;
   CoreConfig config = core_config_default();
   char id[CORE_RUN_ID], expected[128];
+
   config.ppo.com = 32;
   config.train.seed = 5;
   core_config_id(&config, id);
   StoreDatabase *database = open_database();
+
   for (int repeat = 0; repeat < 2; repeat++) {
     assert_ok(store_database_begin(database));
     assert_ok(store_database_put_sweep(database, "fig", "[sweep]\nname = 'fig\"'\n"));
     assert_ok(store_database_put_run(database, "fig", 7, &config, id));
     assert_ok(store_database_commit(database));
   }
+
   assert_ok(store_database_begin(database));
   assert_int_equal(store_database_put_sweep(database, "../fig", ""), CORE_USAGE);
   assert_int_equal(store_database_put_run(database, "fig", 8, &config, "x'; DROP TABLE run; --"), CORE_USAGE);
   assert_ok(store_database_put_run(database, "gone", 8, &config, id));
   store_database_rollback(database);
   store_database_close(&database);
+
   snprintf(expected, sizeof expected, "%s|5|32.0|pending|0\n", id);
   assert_query("SELECT id, seed, json_extract(config, '$.ppo.com'), status, attempt FROM run", expected);
   assert_query("SELECT name, ini FROM sweep", "fig|[sweep]\nname = 'fig\"'\n\n");
@@ -340,11 +360,13 @@ static void test_query(void **state) {
   StoreQuery *query;
   bool row;
   StoreDatabase *database = open_database();
+
   assert_ok(store_query_open(database, "SELECT ?1 AS a, ?2 AS b, ?3 AS c, ?4 AS d, 1.5 AS e;\n ", &query));
   store_query_bind_text(query, 1, "'; DROP TABLE run; --");
   store_query_bind_int(query, 2, INT64_MAX);
   store_query_bind_real(query, 3, NAN);
   store_query_bind_text(query, 4, NULL);
+
   assert_ok(store_query_step(query, &row));
   assert_true(row);
   assert_int_equal(store_query_columns(query), 5);
@@ -354,22 +376,26 @@ static void test_query(void **state) {
   assert_true(isnan(store_query_real(query, 2)));
   assert_null(store_query_text(query, 3));
   assert_true(store_query_real(query, 4) == 1.5);
+
   assert_int_equal(store_query_value(query, 0), STORE_VALUE_TEXT);
   assert_int_equal(store_query_value(query, 1), STORE_VALUE_INT);
   assert_int_equal(store_query_value(query, 2), STORE_VALUE_NULL);
   assert_int_equal(store_query_value(query, 4), STORE_VALUE_REAL);
   assert_ok(store_query_step(query, &row));
   assert_false(row);
+
   store_query_reset(query);
   store_query_bind_int(query, 2, 3);
   assert_ok(store_query_step(query, &row));
   assert_int_equal(store_query_int(query, 1), 3);
   store_query_close(&query);
   assert_null(query);
+
   assert_int_equal(store_query_open(database, "SELECT x FROM nowhere", &query), CORE_USAGE);
   assert_says("nowhere");
   assert_int_equal(store_query_open(database, "SELECT 1; DROP TABLE run", &query), CORE_USAGE);
   assert_int_equal(store_query_open(database, " -- nothing", &query), CORE_USAGE);
+
   store_database_close(&database);
   assert_ok(store_database_open(database_path, true, &database));
   assert_ok(store_query_open(database, "DELETE FROM run", &query));
@@ -398,10 +424,12 @@ static void test_bulk(void **state) {
   StoreBulk *bulk;
   sqlite3_stmt *find = NULL;
   (void)state;
+
   StoreDatabase *database = open_database();
   assert_ok(store_bulk_create(database, &bulk));
   for (int r = 0; r < RUNS; r++) snprintf(ids[r], CORE_RUN_ID, "%016x", 77 * (r + 1));
   srand(6);
+
   for (int i = 0; i < ADDED; i++) {
     const int r = rand() % RUNS, at = rand() % ITERATIONS;
     StoreIteration row = store_iteration_unmeasured(at);
@@ -409,12 +437,14 @@ static void test_bulk(void **state) {
     row.merged_iterations = NAN;
     store_bulk_add(bulk, ids[r], &row);
     last[r][at] = row;
+
     if (i % 700 != 699 && i + 1 < ADDED) continue;
     assert_ok(store_database_begin(database));
     assert_ok(store_bulk_insert(bulk));
     assert_ok(store_database_commit(database));
     store_bulk_clear(bulk);
   }
+
   assert_ok(store_database_prepare(database, "SELECT * FROM iteration WHERE run_id = ?1 AND iteration = ?2", &find));
   for (int r = 0; r < RUNS; r++)
     for (int at = 0; at < ITERATIONS; at++) {
@@ -428,6 +458,7 @@ static void test_bulk(void **state) {
       }
       sqlite3_reset(find);
     }
+
   sqlite3_finalize(find);
   store_bulk_destroy(&bulk);
   assert_null(bulk);
@@ -442,6 +473,7 @@ static void test_others_write_meanwhile(void **state) {
   int done[2], go[2], status;
   char id[CORE_RUN_ID], byte;
   (void)state;
+
   assert_true(pipe(done) == 0 && pipe(go) == 0);
   const pid_t child = fork(); /* before a connection exists: connections must not cross a fork */
   if (child == 0) { /* waits for the lock, which is held */
@@ -450,10 +482,12 @@ static void test_others_write_meanwhile(void **state) {
           store_database_begin(other) != CORE_OK || store_database_put_sweep(other, "small", "") != CORE_OK ||
           store_database_commit(other) != CORE_OK || write(done[1], "y", 1) != 1);
   }
+
   StoreDatabase *database = open_database();
   assert_ok(store_database_begin(database));
   assert_int_equal(write(go[1], "g", 1), 1);
   assert_int_equal(fcntl(done[0], F_SETFL, O_NONBLOCK), 0);
+
   int batch = 0;
   while (batch < BATCHES_MAX && read(done[0], &byte, 1) != 1) {
     for (int i = 0; i < AT_ONCE; i++) {
@@ -463,8 +497,10 @@ static void test_others_write_meanwhile(void **state) {
     assert_ok(store_database_yield(database));
     batch++;
   }
+
   assert_ok(store_database_commit(database));
   store_database_close(&database);
+
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
   assert_true(batch < BATCHES_MAX);

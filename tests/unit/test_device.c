@@ -46,8 +46,10 @@ static void test_times(void **state) {
   char *text = NULL;
   size_t bytes = 0;
   (void)state;
+
   unsetenv("CORE_DEVICE_TIMES");
   assert_null(core_device_times_open());
+
   setenv("CORE_DEVICE_TIMES", "1", 1);
   CoreDeviceTimes *times = core_device_times_open();
   assert_non_null(times);
@@ -55,17 +57,20 @@ static void test_times(void **state) {
   core_device_times_add(times, "long", 5e-1); /* loads its code */
   core_device_times_add(times, "long", 3e-3);
   core_device_times_add(times, "long", 1e-3);
+
   for (int i = 0; i < 600; i++) { /* more than there is room for */
     char name[16];
     snprintf(name, sizeof name, "name %d", i);
     core_device_times_add(times, name, 0);
   }
+
   FILE *out = open_memstream(&text, &bytes);
   core_device_times_print(times, 2e-6, out);
   fclose(out);
   assert_non_null(strstr(text, "(2.0 us of each"));
   assert_non_null(strstr(text, "         2        4.000    2000.00  99.98  long\n         1        0.001       1.00"));
   assert_non_null(strstr(text, "        90        0.000       0.00   0.00  others\n"));
+
   free(text);
   core_device_times_close(&times);
   assert_null(times);

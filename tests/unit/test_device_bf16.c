@@ -163,20 +163,24 @@ static void check_product(DeviceProduct p) {
   float *a = rounded_normals(1, a_numbers, 1), *b = rounded_normals(2, p.k * p.n, 1 / sqrt((double)p.k));
   float *bias = rounded_normals(3, p.n, 1), *c = rounded_normals(4, n, 1), *d_c, *d_bias;
   uint32_t *mask = core_memory_allocate(words * sizeof *mask);
+
   const bool is_bf16 = p.result == OPS_NUMBERS_BF16, is_masked = p.epilogue == OPS_PRODUCT_MASKED;
   for (size_t i = 0; i < words; i++)
     mask[i] = device->stream ? UINT32_MAX : core_random_4(5, CORE_RANDOM_TEST, 6, (uint32_t)i, 0).v[0];
+
   p.a = up_bf16(a, a_numbers), p.b = up_bf16(b, p.k * p.n), p.mask = UP(mask, words);
   p.c = d_c = is_bf16 ? up_bf16(c, n) : UP(c, n);
   p.bias = d_bias = is_bf16 ? up_bf16(bias, p.n) : UP(bias, p.n);
   p.factors = OPS_NUMBERS_BF16;
   if (p.epilogue == OPS_PRODUCT) p.bias = NULL, p.mask = NULL;
   free(c);
+
   if (device_multiply(state, &p)) {
     device_fold_now(state);
     c = multiply(&p, a, b);
     finish_product(&p, bias, mask, c);
     assert_elements("product", c, d_c, n, p.result, tolerance_of_device());
+
     if (is_masked) {
       round_numbers(c, n);
       for (size_t j = 0; j < p.n; j++) {
@@ -189,6 +193,7 @@ static void check_product(DeviceProduct p) {
     if (p.epilogue == OPS_PRODUCT_RELU_MASK && !device->stream) assert_mask(&p, c);
     free(c);
   }
+
   free(a), free(b), free(bias), free(mask);
   forget();
 }

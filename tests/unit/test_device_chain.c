@@ -150,18 +150,22 @@ static bool is_fused(const OpsLayer *layer) { return layer->activation == OPS_RE
 static void define_chain(const Chain *chain, bool fused) {
   OpsLayer layers[LAYERS];
   const size_t rows = (size_t)chain->rows;
+
   lay_out(chain, chain->host, layers);
   float *x = core_memory_allocate(rows * (size_t)chain->width[0] * sizeof *x), *w[LAYERS], *z[LAYERS];
   memcpy(x, chain->host + chain->x, rows * (size_t)chain->width[0] * sizeof *x);
   round_all(x, rows * (size_t)chain->width[0]);
+
   for (int l = 0; l < LAYERS; l++) {
     const OpsLayer *layer = &layers[l];
     const size_t in = (size_t)layer->in, out = (size_t)layer->out;
     const bool last = l + 1 == LAYERS, in_product = last || (fused && is_fused(layer));
+
     w[l] = core_memory_allocate(in * out * sizeof *w[l]), z[l] = core_memory_allocate(rows * out * sizeof *z[l]);
     memcpy(w[l], layer->w, in * out * sizeof *w[l]);
     round_all(w[l], in * out);
     product(l > 0 ? layers[l - 1].y : x, false, w[l], false, rows, out, in, z[l]);
+
     for (size_t i = 0; i < rows * out; i++) {
       const float b = layer->b[i % out];
       z[l][i] = in_product ? z[l][i] + (last ? b : rounded(b)) : rounded(z[l][i]) + b;
@@ -169,20 +173,24 @@ static void define_chain(const Chain *chain, bool fused) {
     }
     if (!last) round_all(layer->y, rows * out);
   }
+
   float *dz = core_memory_allocate(rows * WIDEST * sizeof *dz),
         *below = core_memory_allocate(rows * WIDEST * sizeof *below);
   memcpy(dz, chain->host + chain->dy, rows * (size_t)chain->width[LAYERS] * sizeof *dz);
+
   for (int l = LAYERS - 1; l >= 0; l--) {
     const OpsLayer *layer = &layers[l];
     const size_t in = (size_t)layer->in, out = (size_t)layer->out;
     const bool in_product = fused && l + 1 < LAYERS && is_fused(layer);
     for (size_t i = 0; i < rows * out; i++)
       dz[i] *= ops_derivative_one(layer->activation, layer->activation == OPS_SILU ? z[l][i] : layer->y[i]);
+
     for (size_t c = 0; c < out; c++) {
       double sum = 0;
       for (size_t r = 0; r < rows; r++) sum += (double)(l + 1 < LAYERS ? rounded(dz[r * out + c]) : dz[r * out + c]);
       layer->db[c] = in_product ? rounded((float)sum) : (float)sum;
     }
+
     round_all(dz, rows * out);
     product(l > 0 ? layers[l - 1].y : x, true, dz, false, in, out, rows, layer->dw);
     product(dz, false, w[l], true, rows, in, out, below);
@@ -191,6 +199,7 @@ static void define_chain(const Chain *chain, bool fused) {
     memcpy(dz, below, rows * in * sizeof *dz);
     free(w[l]), free(z[l]);
   }
+
   free(x), free(dz), free(below);
 }
 
@@ -331,6 +340,7 @@ static void test_the_same_again(void) {
   Ops *ops = device_ops(0);
   Chain chain = make_chain(WIDTHS[0], ROWS, OPS_TANH);
   OpsLayer layers[LAYERS];
+
   for (int time = 0; time < 2; time++) {
     Order order = {{0}, 0};
     core_device_to_device(device, chain.memory, chain.host, chain.floats * sizeof(float));
@@ -338,6 +348,7 @@ static void test_the_same_again(void) {
     got[time] = fetch(&chain);
   }
   assert_memory_equal(got[0] + chain.gradient, got[1] + chain.gradient, parameters(&chain, LAYERS) * sizeof(float));
+
   lay_out(&chain, chain.memory, layers);
   for (int l = 0; l < LAYERS; l++) {
     const size_t kernel = (size_t)layers[l].in * (size_t)layers[l].out;
@@ -345,11 +356,13 @@ static void test_the_same_again(void) {
     core_device_copy(device, apart_from[l], layers[l].w, kernel * sizeof(float));
     layers[l].w = apart_from[l];
   }
+
   core_device_to_device(device, chain.memory + chain.dy, chain.host + chain.dy,
                         ROWS * (size_t)WIDTHS[0][LAYERS] * sizeof(float));
   ops->chain_forward(ops, chain.memory + chain.x, layers, LAYERS, ROWS);
   ops->chain_backward(ops, chain.memory + chain.x, layers, LAYERS, chain.memory + chain.dy, NULL,
                       chain.memory + chain.scratch, ROWS, NULL);
+
   free(got[1]);
   got[1] = fetch(&chain);
   if (device->stream) { /* parameters at other addresses may be other algorithms to the library */
@@ -358,6 +371,7 @@ static void test_the_same_again(void) {
   } else {
     assert_memory_equal(got[0] + chain.gradient, got[1] + chain.gradient, parameters(&chain, LAYERS) * sizeof(float));
   }
+
   for (int l = 0; l < LAYERS; l++) device->release(device, apart_from[l]);
   free(got[0]), free(got[1]);
   free_chain(&chain);
@@ -374,11 +388,13 @@ static void test_gathered_inputs(void) {
   const size_t columns = (size_t)WIDTHS[0][0];
   float *rows = normals(77, SOURCE * columns, 1), *source, *target = chain.memory + chain.x;
   uint32_t index[ROWS], *on_device;
+
   for (uint32_t i = 0; i < ROWS; i++) index[i] = i * 7 % SOURCE;
   assert_int_equal(device->allocate(device, SOURCE * columns * sizeof *source, (void **)&source), CORE_OK);
   assert_int_equal(device->allocate(device, sizeof index, (void **)&on_device), CORE_OK);
   core_device_to_device(device, source, rows, SOURCE * columns * sizeof *source);
   core_device_to_device(device, on_device, index, sizeof index);
+
   for (int way = 0; way < 3; way++) { /* floats; in a form of the ops' own; floats, then that */
     Order order = {{0}, 0};
     core_device_to_device(device, chain.memory, chain.host, chain.floats * sizeof(float));
@@ -388,12 +404,14 @@ static void test_gathered_inputs(void) {
     run(ops, &chain, chain.memory, &order);
     got[way] = fetch(&chain);
   }
+
   for (int way = 1; way < 3; way++) {
     assert_memory_equal(got[way] + chain.gradient, got[0] + chain.gradient, parameters(&chain, LAYERS) * sizeof(float));
     assert_memory_equal(got[way] + chain.dx, got[0] + chain.dx, ROWS * columns * sizeof(float));
   }
   assert_memory_equal(got[1] + chain.x, chain.host + chain.x,
                       ROWS * columns * sizeof(float)); /* target stays as it was */
+
   for (int way = 0; way < 3; way++) free(got[way]);
   free(rows);
   device->release(device, source), device->release(device, on_device);

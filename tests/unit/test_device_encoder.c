@@ -49,6 +49,7 @@ static float *observe_random_worlds(SimSize size, int rows) {
 static Case make_case(EncoderKind kind, SimSize size, CoreDevice *on) {
   const EncoderShape shape = encoder_shape(kind, sim_entity_layout(size));
   Case c = {.arena = core_arena_create("encoder"), .n = shape.parameters, .width = (size_t)shape.width};
+
   if (on) core_arena_set_device(c.arena, on);
   encoder_register(&c.encoder, &shape, ROWS, c.arena);
   CORE_ARENA_DEVICE(c.arena, c.theta, c.n, "theta");
@@ -57,19 +58,23 @@ static Case make_case(EncoderKind kind, SimSize size, CoreDevice *on) {
   CORE_ARENA_DEVICE(c.arena, c.embedding, ROWS * c.width, "embedding");
   CORE_ARENA_DEVICE(c.arena, c.x, (size_t)(ROWS * shape.length), "x");
   assert_int_equal(core_arena_commit(c.arena), CORE_OK);
+
   const int rows = encoder_ops_rows(&c.encoder), width = encoder_ops_width(&shape, on != NULL);
   if (on) assert_int_equal(ops_device_create(on, OPS_BF16, rows, width, false, &c.ops), CORE_OK);
   else assert_int_equal(ops_cpu_create(1, rows, width, &c.ops), CORE_OK);
+
   float *theta = core_memory_allocate(c.n * sizeof *theta);
   float *weight = core_memory_allocate(ROWS * c.width * sizeof *weight);
   float *x = observe_random_worlds(size, ROWS);
   encoder_init(&shape, 8, 200, theta);
   for (size_t k = 0; k < c.n; k++) theta[k] += 0.05f * unit(90, (uint32_t)k);
   for (size_t k = 0; k < ROWS * c.width; k++) weight[k] = unit(91, (uint32_t)k);
+
   core_device_to_device(on, c.theta, theta, c.n * sizeof *theta);
   core_device_to_device(on, c.weight, weight, ROWS * c.width * sizeof *weight);
   core_device_to_device(on, c.x, x, (size_t)(ROWS * shape.length) * sizeof *x);
   free(theta), free(weight), free(x);
+
   encoder_forward(&c.encoder, c.ops, c.theta, c.x, ROWS, c.embedding);
   encoder_backward(&c.encoder, c.ops, c.theta, c.x, ROWS, c.embedding, c.weight, c.gradient);
   return c;

@@ -25,6 +25,7 @@ static void check_head(const OpsHead *head) {
   float *gdlogits = UP(dlogits, ROWS * width);
   uint8_t *gactions = UP(actions, ROWS * bytes), *got;
   double kl[4];
+
   host_ops->policy_sample(host_ops, head, logits, ROWS, 5, CORE_RANDOM_TEST, 1000, 17, actions, logp);
   ops->policy_sample(ops, head, glogits, ROWS, 5, CORE_RANDOM_TEST, 1000, 17, gactions, glogp);
   got = down(gactions, ROWS * bytes);
@@ -32,9 +33,11 @@ static void check_head(const OpsHead *head) {
   core_device_to_device(device, gactions, actions, ROWS * bytes);
   free(got);
   assert_same(logp, glogp, ROWS, exact);
+
   host_ops->policy_logp(host_ops, head, other, actions, logp, ROWS);
   ops->policy_logp(ops, head, gother, gactions, glogp, ROWS);
   assert_same(logp, glogp, ROWS, exact);
+
   host_ops->policy_kl(host_ops, head, logits, other, ROWS, &kl[0], &kl[1]);
   ops->policy_kl(ops, head, glogits, gother, ROWS, &kl[2], &kl[3]);
   assert_near(kl[2], kl[0], 1e-12 * fabs(kl[0]));
