@@ -132,9 +132,9 @@ $(BUILD)/pic/sim/simd/lanes_avx2x2.o: BASELINE := -march=x86-64-v3 -Wno-psabi \
 $(BUILD)/pic/sim/simd/lanes_avx512.o: BASELINE := -march=x86-64-v4
 endif
 # Files with flags of their own: libraries' headers; the lowest compute capability that kernels run on, 80 for 8.0.
-CUDA_LEAST := $(shell printf '%s\n' '$(CUDA_TARGETS)' | grep -o 'compute_[0-9]*' | tr -dc '0-9\n' | sort -n | head -n 1)
+CUDA_MIN := $(shell printf '%s\n' '$(CUDA_TARGETS)' | grep -o 'compute_[0-9]*' | tr -dc '0-9\n' | sort -n | head -n 1)
 CUDA_USERS := $(patsubst %,$(BUILD)/obj/%.o,core/device/device_cuda trainer/ops/device/cuda_library trainer/ranks/nccl)
-$(BUILD)/obj/core/device/device_cuda.o: CFLAGS_ALL += $(if $(CUDA_LEAST),-DCORE_CUDA_LEAST=$(CUDA_LEAST)) \
+$(BUILD)/obj/core/device/device_cuda.o: CFLAGS_ALL += $(if $(CUDA_MIN),-DCORE_CUDA_MIN=$(CUDA_MIN)) \
   -DCORE_CUDA_TARGETS='"$(CUDA_TARGETS)"'
 $(CUDA_USERS): CFLAGS_ALL += $(addprefix -isystem ,$(addsuffix /include,$(NCCL_HOME) $(if $(NVCC),$(CUDA_HOME))))
 # Whether the compiler can add a call at each load and store, which tests/instruments count.

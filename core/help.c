@@ -107,16 +107,17 @@ static bool is_placeholder(const char *word, size_t length) {
 
 /* Appends a line with options and commands in bold and placeholders in italics. */
 static void append_form(CoreText *out, const char *form, size_t command) {
-  for (size_t at = 0; form[at];) {
-    const char *word = form + at;
+  for (size_t position = 0; form[position];) {
+    const char *word = form + position;
     const size_t letters = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-");
     const size_t length = letters ? letters : 1;
-    const bool bold = at < command ? letters > 0 : *word == '-' && letters > 1, italic = is_placeholder(word, length);
+    const bool bold = position < command ? letters > 0 : *word == '-' && letters > 1;
+    const bool italic = is_placeholder(word, length);
     core_text_append(out, bold ? "\\fB" : italic ? "\\fI" : "");
     for (const char *c = word; c < word + length;) append_escaped(out, next_code(&c));
     core_text_append(out, bold || italic ? "\\fR" : "");
-    at += length;
-    while (((unsigned char)form[at] & 0xc0) == 0x80) at++; /* continuation bytes */
+    position += length;
+    while (((unsigned char)form[position] & 0xc0) == 0x80) position++; /* continuation bytes */
   }
 }
 

@@ -15,7 +15,7 @@
 #include "core/text.h"
 #include "core/unicode.h"
 
-enum { LINE_MAX_BYTES = 64 << 10, FILE_MAX_BYTES = 16 << 20 };
+enum { LINE_BYTES_MAX = 64 << 10, FILE_BYTES_MAX = 16 << 20 };
 
 typedef struct Reader {
   CoreIni *ini;
@@ -41,20 +41,20 @@ static const char *trim_end(const char *start, const char *end) {
 }
 
 /* Returns the 1-based column in characters, as editors count them. */
-static int column_of(const Reader *r, const char *at) {
+static int column_of(const Reader *r, const char *position) {
   int column = 1;
-  for (const char *c = r->line; c < at; c++) column += ((unsigned char)*c & 0xc0) != 0x80;
+  for (const char *c = r->line; c < position; c++) column += ((unsigned char)*c & 0xc0) != 0x80;
   return column;
 }
 
-static int fault(const Reader *r, const char *at, const char *format, ...) CORE_PRINTF(3, 4);
-static int fault(const Reader *r, const char *at, const char *format, ...) {
+static int fault(const Reader *r, const char *position, const char *format, ...) CORE_PRINTF(3, 4);
+static int fault(const Reader *r, const char *position, const char *format, ...) {
   char message[512];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
-  return core_error(CORE_USAGE, "%s:%d:%d: %s", r->ini->file, r->number, column_of(r, at), message);
+  return core_error(CORE_USAGE, "%s:%d:%d: %s", r->ini->file, r->number, column_of(r, position), message);
 }
 
 static CoreIniEntry *add_entry(Reader *r) {
@@ -138,7 +138,7 @@ static int next_line(Reader *r) {
   r->line = r->next;
   r->number++;
   r->next = newline ? newline + 1 : r->end;
-  if (end - r->line > LINE_MAX_BYTES) return fault(r, r->line, "this line is longer than %d bytes", LINE_MAX_BYTES);
+  if (end - r->line > LINE_BYTES_MAX) return fault(r, r->line, "this line is longer than %d bytes", LINE_BYTES_MAX);
   if (end > r->line && end[-1] == '\r') end--;
   TRY(check_bytes(r, end));
   TRY(cut_comment(r, end));
@@ -255,7 +255,8 @@ static int parse(const char *name, const char *text, size_t size, CoreIni *ini) 
   Reader r;
   int code = CORE_OK;
   begin(&r, name, text, size, ini);
-  while (code == CORE_OK && r.next < r.end) {
+  while (r.next < r.end) {
+    if (code != CORE_OK) break;
     TRY_GOTO(code, out, next_line(&r));
     const char *start = skip_blanks(r.line, r.line_end);
     if (start == r.line_end) continue;
@@ -273,7 +274,7 @@ int core_ini_read(const char *path, CoreIni *ini) {
   char *text;
   size_t size;
   *ini = (CoreIni){0};
-  TRY(core_files_read(path, FILE_MAX_BYTES, &text, &size));
+  TRY(core_files_read(path, FILE_BYTES_MAX, &text, &size));
   int code = parse(path, text, size, ini);
   free(text);
   return code;
@@ -288,8 +289,8 @@ static size_t single_quoted_length(const char *item) {
   return *after == ',' || !*after ? (size_t)(after - item) : 0;
 }
 
-bool core_ini_next_item(const char **rest, CoreText *item, const char **start) {
-  const char *c = *rest;
+bool core_ini_next_item(const char **tail, CoreText *item, const char **start) {
+  const char *c = *tail;
   core_text_clear(item);
   if (!c) return false;
 
@@ -298,7 +299,7 @@ bool core_ini_next_item(const char **rest, CoreText *item, const char **start) {
   const size_t single = single_quoted_length(c);
   if (single > 0) {
     core_text_append_bytes(item, c + 1, (size_t)(strchr(c + 1, '\'') - c - 1));
-    *rest = c[single] ? c + single + 1 : NULL;
+    *tail = c[single] ? c + single + 1 : NULL;
     return true;
   }
 
@@ -318,7 +319,7 @@ bool core_ini_next_item(const char **rest, CoreText *item, const char **start) {
   core_text_append_bytes(item, "", 0);
   item->length = kept;
   if (item->data) item->data[kept] = '\0';
-  *rest = *c ? c + 1 : NULL;
+  *tail = *c ? c + 1 : NULL;
   return true;
 }
 

@@ -39,8 +39,8 @@ void core_ini_free(CoreIni *ini);
 int core_ini_error(const CoreIni *ini, const CoreIniEntry *entry, const char *format, ...) CORE_PRINTF(3, 4);
 int core_ini_error_key(const CoreIni *ini, const CoreIniEntry *entry, const char *format, ...) CORE_PRINTF(3, 4);
 
-/* Splits the next comma-separated item off *rest (initially the whole value) into `item`, trimmed and without "..." or
+/* Splits the next comma-separated item off *tail (initially the whole value) into `item`, trimmed and without "..." or
  * '...', and sets *start to its beginning in the text. Returns false at the end. Empty items are returned, too. */
-bool core_ini_next_item(const char **rest, CoreText *item, const char **start);
+bool core_ini_next_item(const char **tail, CoreText *item, const char **start);
 
 #endif

@@ -28,11 +28,12 @@ static void append_escape(uint32_t code, CoreText *text) {
 static void append_string(const json_t *value, CoreText *text) {
   char *encoded = json_dumps(value, JSON_ENCODE_ANY);
   CORE_CHECK(encoded);
-  for (const char *at = encoded; *at;) { /* jansson escapes only C0 controls, and JSON is also printed to terminals */
-    const char *here = at;
-    const uint32_t code = core_unicode_next(&at);
+  /* jansson escapes only C0 controls, and JSON is also printed to terminals. */
+  for (const char *cursor = encoded; *cursor;) {
+    const char *here = cursor;
+    const uint32_t code = core_unicode_next(&cursor);
     if (core_unicode_is_unsafe(code)) append_escape(code, text);
-    else core_text_append_bytes(text, here, (size_t)(at - here));
+    else core_text_append_bytes(text, here, (size_t)(cursor - here));
   }
   free(encoded);
 }
@@ -51,14 +52,14 @@ static void append_object(const json_t *object, int indent, int depth, CoreText 
   json_t *mutable = (json_t *)object; /* jansson's iterators take a mutable object; nothing is changed */
   bool first = true;
   core_text_append(text, "{");
-  for (void *at = json_object_iter(mutable); at; at = json_object_iter_next(mutable, at)) {
-    json_t *name = core_json_text(json_object_iter_key(at));
+  for (void *iterator = json_object_iter(mutable); iterator; iterator = json_object_iter_next(mutable, iterator)) {
+    json_t *name = core_json_text(json_object_iter_key(iterator));
     if (!first) core_text_append(text, indent ? "," : ", ");
     first = false;
     append_line(indent, depth + 1, text);
     append_string(name, text);
     core_text_append(text, ": ");
-    append_value(json_object_iter_value(at), indent, depth + 1, text);
+    append_value(json_object_iter_value(iterator), indent, depth + 1, text);
     json_decref(name);
   }
   if (!first) append_line(indent, depth, text);
@@ -124,10 +125,10 @@ static json_t *pack_text(Packing *p) {
   const char *text = va_arg(p->arguments, const char *);
   if (*p->format != '%') return core_json_text(text);
   p->format++;
-  CoreText part = {0};
-  core_text_append_bytes(&part, text, va_arg(p->arguments, size_t));
-  json_t *value = core_json_text(core_text_string(&part));
-  core_text_free(&part);
+  CoreText item = {0};
+  core_text_append_bytes(&item, text, va_arg(p->arguments, size_t));
+  json_t *value = core_json_text(core_text_string(&item));
+  core_text_free(&item);
   return value;
 }
 

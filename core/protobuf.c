@@ -51,29 +51,29 @@ void core_protobuf_message(CoreText *message, int field, CoreText *inner) {
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-bool core_protobuf_next_varint(const unsigned char **at, const unsigned char *end, uint64_t *value) {
-  const unsigned char *c = *at;
+bool core_protobuf_next_varint(const unsigned char **cursor, const unsigned char *end, uint64_t *value) {
+  const unsigned char *c = *cursor;
   *value = 0;
   for (int shift = 0; c < end && shift < 64; shift += 7) {
     *value |= (uint64_t)(*c & 0x7f) << shift;
     if (*c++ & 0x80) continue;
-    *at = c;
+    *cursor = c;
     return true;
   }
   return false;
 }
 
 /* Reads a little-endian integer of fixed size. */
-static bool read_fixed(const unsigned char **at, const unsigned char *end, size_t size, uint64_t *value) {
+static bool read_fixed(const unsigned char **cursor, const unsigned char *end, size_t size, uint64_t *value) {
   *value = 0;
-  if ((size_t)(end - *at) < size) return false;
-  memcpy(value, *at, size);
-  *at += size;
+  if ((size_t)(end - *cursor) < size) return false;
+  memcpy(value, *cursor, size);
+  *cursor += size;
   return true;
 }
 
-bool core_protobuf_next(const unsigned char **at, const unsigned char *end, CoreProtobufField *field) {
-  const unsigned char *c = *at;
+bool core_protobuf_next(const unsigned char **cursor, const unsigned char *end, CoreProtobufField *field) {
+  const unsigned char *c = *cursor;
   uint64_t tag_value, size;
   *field = (CoreProtobufField){0};
 
@@ -93,7 +93,7 @@ bool core_protobuf_next(const unsigned char **at, const unsigned char *end, Core
     return false; /* groups, which are obsolete */
   }
 
-  *at = c;
+  *cursor = c;
   return true;
 }
 

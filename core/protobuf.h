@@ -35,11 +35,11 @@ typedef struct CoreProtobufField {
   size_t size;
 } CoreProtobufField;
 
-/* Reads the next field of a message in [*at, end) and advances *at. false: at the end (*at == end), or damaged (*at <
- * end). / */
-bool core_protobuf_next(const unsigned char **at, const unsigned char *end, CoreProtobufField *field);
+/* Reads the next field of a message in [*cursor, end) and advances *cursor. false: at the end (*cursor == end), or
+ * damaged (*cursor < end). */
+bool core_protobuf_next(const unsigned char **cursor, const unsigned char *end, CoreProtobufField *field);
 /* Reads a varint of a packed list. false: at the end, or damaged. */
-bool core_protobuf_next_varint(const unsigned char **at, const unsigned char *end, uint64_t *value);
+bool core_protobuf_next_varint(const unsigned char **cursor, const unsigned char *end, uint64_t *value);
 /* Returns the value of a fixed field: a float of 32 bits, or a double of 64. */
 double core_protobuf_real(const CoreProtobufField *field);
 

@@ -218,7 +218,8 @@ static bool is_open(const char *task, char *name, size_t capacity) {
   const bool known = mask && sscanf(mask, "SigBlk: %llx", &blocked) == 1;
   snprintf(name, capacity, "thread %s (%.*s)", task, line ? (int)strcspn(line + 6, "\n") : 1, line ? line + 6 : "?");
   free(text);
-  for (size_t i = 0; i < sizeof stops / sizeof *stops && known; i++)
+  if (!known) return false;
+  for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
     if (!(blocked >> (stops[i] - 1) & 1)) return true;
   return false;
 }

@@ -39,7 +39,7 @@ static int given_width(void) {
 }
 
 int core_terminal_width(FILE *stream) {
-  const int own = own_width(stream), width = own > 0 ? own : given_width();
+  const int stream_width = own_width(stream), width = stream_width > 0 ? stream_width : given_width();
   return width > 0 ? width : 100;
 }
 
@@ -82,20 +82,20 @@ static bool continues_character(char byte) { return ((unsigned char)byte & 0xc0)
 
 /* Returns the bytes of the longest prefix of a line that fits `columns`; sets *used to its columns. */
 static size_t bytes_for_columns(const char *line, size_t length, int columns, int *used) {
-  size_t at = 0;
+  size_t position = 0;
   *used = 0;
-  while (at < length) {
-    size_t escape = escape_length(line + at);
+  while (position < length) {
+    size_t escape = escape_length(line + position);
     if (escape) {
-      at += escape;
+      position += escape;
       continue;
     }
     if (*used == columns) break;
     ++*used;
-    do at++;
-    while (at < length && continues_character(line[at]));
+    do position++;
+    while (position < length && continues_character(line[position]));
   }
-  return at;
+  return position;
 }
 
 static int columns_of(const char *text, size_t length) {
@@ -271,9 +271,9 @@ static Column measure_column(const CoreTable *table, size_t c) {
   Column column = {.numeric = is_numeric(table, c), .head = longest_part(table->cells[c].text, false)};
   for (size_t i = c + table->columns; i < table->count; i += table->columns) {
     const int columns = core_terminal_columns(table->cells[i].text);
-    const int part = longest_part(table->cells[i].text, column.numeric);
+    const int longest = longest_part(table->cells[i].text, column.numeric);
     if (columns > column.body) column.body = columns;
-    if (part > column.part) column.part = part;
+    if (longest > column.part) column.part = longest;
   }
   const int header = core_terminal_columns(table->cells[c].text);
   column.width = header > column.body ? header : column.body;
@@ -334,46 +334,46 @@ static void print_record(const CoreTable *table, size_t row, FILE *stream) {
   }
 }
 
-/* Prints one line of a cell and the gap after it, and advances `rest` to the next line. */
-static void print_piece(const char **rest, const Cell *cell, const Column *column, bool header, int gap,
+/* Prints one line of a cell and the gap after it, and advances `tail` to the next line. */
+static void print_piece(const char **tail, const Cell *cell, const Column *column, bool header, int gap,
                         FILE *stream) {
   const CoreColor color = cell->color;
-  const size_t length = piece_length(*rest, column->width, column->numeric && !header);
-  const int padding = column->width - columns_of(*rest, length);
+  const size_t length = piece_length(*tail, column->width, column->numeric && !header);
+  const int padding = column->width - columns_of(*tail, length);
   const bool colored = color != CORE_PLAIN && length > 0;
   if (column->numeric) fprintf(stream, "%*s", padding, "");
-  fprintf(stream, "%s%.*s%s", colored ? core_terminal_color(stream, color) : "", (int)length, *rest,
+  fprintf(stream, "%s%.*s%s", colored ? core_terminal_color(stream, color) : "", (int)length, *tail,
           colored ? core_terminal_reset(stream) : "");
   if (gap) fprintf(stream, "%*s", (column->numeric ? 0 : padding) + gap, "");
-  *rest += length;
-  while (**rest == ' ') ++*rest;
+  *tail += length;
+  while (**tail == ' ') ++*tail;
 }
 
 /* Prints a row, which takes as many lines as its longest cell. */
-static void print_row(const CoreTable *table, size_t row, const Column *columns, int gap, const char **rest,
+static void print_row(const CoreTable *table, size_t row, const Column *columns, int gap, const char **tails,
                       FILE *stream) {
   const Cell *cells = &table->cells[row * table->columns];
   size_t used = table->columns;
-  for (size_t c = 0; c < table->columns; c++) rest[c] = cells[c].text;
+  for (size_t c = 0; c < table->columns; c++) tails[c] = cells[c].text;
   do {
     for (size_t c = 0; c < used; c++)
-      print_piece(&rest[c], &cells[c], &columns[c], row == 0, c + 1 < used ? gap : 0, stream);
+      print_piece(&tails[c], &cells[c], &columns[c], row == 0, c + 1 < used ? gap : 0, stream);
     fputc('\n', stream);
-    for (used = table->columns; used > 0 && !*rest[used - 1];) used--;
+    for (used = table->columns; used > 0 && !*tails[used - 1];) used--;
   } while (used > 0);
 }
 
 void core_table_print(const CoreTable *table, FILE *stream) {
   CORE_CHECK(table->count % table->columns == 0);
   Column *columns = core_memory_zero_allocate(table->columns, sizeof *columns);
-  const char **rest = core_memory_zero_allocate(table->columns, sizeof *rest);
+  const char **tails = core_memory_zero_allocate(table->columns, sizeof *tails);
   const int gap = measure(table, stream, columns);
   for (size_t row = !gap; row < table->count / table->columns; row++) {
-    if (gap) print_row(table, row, columns, gap, rest, stream);
+    if (gap) print_row(table, row, columns, gap, tails, stream);
     else print_record(table, row, stream);
   }
   free(columns);
-  free(rest);
+  free(tails);
 }
 
 void core_table_destroy(CoreTable **table) {

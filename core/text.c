@@ -211,22 +211,22 @@ bool core_text_to_real_scaled(const char *string, double *value) {
 
 const char *core_text_number_hint(const char *string) {
   const size_t digits = strspn(string, "+-.0123456789"), blanks = strspn(string + digits, " \t");
-  const char *rest = string + digits + blanks;
-  const size_t letters = strlen(rest);
+  const char *suffix = string + digits + blanks;
+  const size_t letters = strlen(suffix);
 
   CoreText plain = {0};
   Decimal decimal;
   double real = 0;
   const bool is_decimal = split_decimal(expand_suffix(string, &plain) ? plain.data : string, &decimal);
   const bool is_real = core_text_to_real_scaled(string, &real);
-  const bool ends_with_suffix = letters > 0 && strchr(suffixes, rest[letters - 1]);
+  const bool ends_with_suffix = letters > 0 && strchr(suffixes, suffix[letters - 1]);
   core_text_free(&plain);
 
   if (is_decimal) return is_real && fabs(real) < 0x1p63 ? "" : ": it is beyond what such numbers can hold";
   if (ends_with_suffix && letters == 1 && blanks) return ": no blank may stand before the suffix, as in 50k";
   if (ends_with_suffix && letters == 1 && !digits) return ": there are no digits before the suffix, as in 50k";
-  if (ends_with_suffix && (*rest == 'e' || *rest == 'E')) return ": it has an exponent and a suffix; one is enough";
-  if (rest[0] == ',' && digits) return ": decimals have a point, as in 0.25";
+  if (ends_with_suffix && (*suffix == 'e' || *suffix == 'E')) return ": it has an exponent and a suffix; one is enough";
+  if (suffix[0] == ',' && digits) return ": decimals have a point, as in 0.25";
   if (digits && letters && letters <= 3) return ": suffixes are k, M, G and T, for 1e3, 1e6, 1e9 and 1e12";
   return "";
 }

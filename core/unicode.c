@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-uint32_t core_unicode_next(const char **at) {
-  const unsigned char *s = (const unsigned char *)*at;
+uint32_t core_unicode_next(const char **cursor) {
+  const unsigned char *s = (const unsigned char *)*cursor;
   uint32_t code = *s;
   if (code == 0) return 0;
-  if (code < 0x80) return ++*at, code;
+  if (code < 0x80) return ++*cursor, code;
   const int more = code < 0xc2 || code > 0xf4 ? 0 /* continuation bytes */
                    : code < 0xe0              ? 1
                    : code < 0xf0              ? 2
@@ -17,11 +17,11 @@ uint32_t core_unicode_next(const char **at) {
                                       : 0x80;
   code &= 0x3fu >> more;
   for (int i = 1; i <= more; i++) {
-    if ((s[i] & 0xc0) != 0x80) return ++*at, CORE_UNICODE_INVALID;
+    if ((s[i] & 0xc0) != 0x80) return ++*cursor, CORE_UNICODE_INVALID;
     code = code << 6 | (s[i] & 0x3f);
   }
   const bool valid = more > 0 && code >= lowest && code < 0x110000 && (code < 0xd800 || code >= 0xe000);
-  *at += valid ? more + 1 : 1;
+  *cursor += valid ? more + 1 : 1;
   return valid ? code : CORE_UNICODE_INVALID;
 }
 
@@ -72,9 +72,9 @@ const char *core_unicode_name(uint32_t code) {
 }
 
 const char *core_unicode_find_odd(const char *text, CoreText *description) {
-  for (const char *at = text; *at;) {
-    const char *here = at;
-    const uint32_t code = core_unicode_next(&at);
+  for (const char *cursor = text; *cursor;) {
+    const char *here = cursor;
+    const uint32_t code = core_unicode_next(&cursor);
     const char *name = core_unicode_name(code);
     if (code == CORE_UNICODE_INVALID)
       core_text_appendf(description, "byte 0x%02x, which is not UTF-8", (unsigned char)*here);
@@ -92,9 +92,9 @@ const char *core_unicode_find_decomposed(const char *text, CoreText *description
   static const struct { uint32_t first, last; } ranges[] = {
     {0x0300, 0x034e}, {0x0350, 0x036f}, {0x1100, 0x11ff}, {0x1dc0, 0x1dff}, {0x2126, 0x2126}, {0x212a, 0x212b},
     {0x3099, 0x309a}, {0xf900, 0xfad9}};
-  for (const char *at = text; *at;) {
-    const char *here = at;
-    const uint32_t code = core_unicode_next(&at);
+  for (const char *cursor = text; *cursor;) {
+    const char *here = cursor;
+    const uint32_t code = core_unicode_next(&cursor);
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
       if (code < ranges[i].first || code > ranges[i].last) continue;
       core_text_appendf(description, "character U+%04X, part of a decomposed letter, which looks like another text; "
@@ -113,13 +113,13 @@ bool core_unicode_is_unsafe(uint32_t code) {
 
 void core_unicode_mask(char *text) {
   char *out = text;
-  for (const char *at = text; *at;) {
-    const char *here = at;
-    const uint32_t code = core_unicode_next(&at);
+  for (const char *cursor = text; *cursor;) {
+    const char *here = cursor;
+    const uint32_t code = core_unicode_next(&cursor);
     if (core_unicode_is_unsafe(code) && code != '\n' && code != '\t') {
       *out++ = '?';
     } else {
-      for (; here < at; here++) *out++ = *here;
+      for (; here < cursor; here++) *out++ = *here;
     }
   }
   *out = '\0';

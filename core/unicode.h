@@ -8,9 +8,9 @@
 
 enum { CORE_UNICODE_INVALID = 0x110000 }; /* invalid byte, not a code point */
 
-/* Decodes the character at *at and advances past it; CORE_UNICODE_INVALID advances by one byte. Returns 0 at the end
- * without advancing. Overlong forms and surrogates are invalid. */
-uint32_t core_unicode_next(const char **at);
+/* Decodes the character at *cursor and advances past it; CORE_UNICODE_INVALID advances by one byte. Returns 0 at the
+ * end without advancing. Overlong forms and surrogates are invalid. */
+uint32_t core_unicode_next(const char **cursor);
 
 /* Encodes a code point as UTF-8, terminated by NUL. */
 void core_unicode_encode(uint32_t code, char utf8[5]);

@@ -88,8 +88,8 @@ int core_completion_script(const CoreProgram *program, const char *shell) {
   for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
     if (strcmp(scripts[i].name, shell) == 0) script = scripts[i].script;
   if (!script) return core_error(CORE_USAGE, "--completion %.40s: expected bash, zsh or fish", shell);
-  for (const char *place; (place = strstr(script, mark)); script = place + strlen(mark))
-    printf("%.*s%s", (int)(place - script), script, program->name);
+  for (const char *match; (match = strstr(script, mark)); script = match + strlen(mark))
+    printf("%.*s%s", (int)(match - script), script, program->name);
   fputs(script, stdout);
   return CORE_OK;
 }

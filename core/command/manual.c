@@ -37,11 +37,11 @@ static void print_head(Page *page, const char *summary) {
 
 static void print_references(Page *page) {
   static const char *const programs[] = {"sweep", "trainer", "analyze"};
-  const char *own = page->program->name;
+  const char *program = page->program->name;
   core_help_heading(&page->help, "See also");
 
   if (page->command) {
-    fprintf(page->help.out, ".BR %s (1),\n", own);
+    fprintf(page->help.out, ".BR %s (1),\n", program);
   } else {
     for (const CoreCommand *command = page->program->commands; command->name; command++) {
       const Page other = {.program = page->program, .command = command};
@@ -54,7 +54,7 @@ static void print_references(Page *page) {
 
   size_t left = sizeof programs / sizeof *programs;
   for (size_t i = 0; i < left; i++)
-    if (strcmp(programs[i], own) != 0) fprintf(page->help.out, ".BR %s (1),\n", programs[i]);
+    if (strcmp(programs[i], program) != 0) fprintf(page->help.out, ".BR %s (1),\n", programs[i]);
   fputs("and the directory share/doc/sweep of the installation.\n", page->help.out);
 }
 

@@ -69,9 +69,9 @@ static int store_value(const CoreOption *option, const char *value) {
   return CORE_OK;
 }
 
-/* Parses one argument that begins with '-'; advances *at if the next one is its value. */
-static int parse_option(const CoreOption *table, int argc, char **argv, int *at, bool *help) {
-  const char *argument = argv[*at], *value = NULL;
+/* Parses one argument that begins with '-'; advances *index if the next one is its value. */
+static int parse_option(const CoreOption *table, int argc, char **argv, int *index, bool *help) {
+  const char *argument = argv[*index], *value = NULL;
   bool is_long = argument[1] == '-';
   size_t length = is_long ? strcspn(argument, "=") : 2;
   const CoreOption *option =
@@ -88,9 +88,9 @@ static int parse_option(const CoreOption *table, int argc, char **argv, int *at,
   if (option->kind == CORE_OPTION_FLAG) {
     if (value) return core_error(CORE_USAGE, "--%s takes no value ('%s')", option->name, value);
   } else if (!value) {
-    if (*at + 1 >= argc) return core_error(CORE_USAGE, "--%s needs a value: --%s %s", option->name, option->name,
-                                           option->argument);
-    value = argv[++*at];
+    if (*index + 1 >= argc) return core_error(CORE_USAGE, "--%s needs a value: --%s %s", option->name, option->name,
+                                              option->argument);
+    value = argv[++*index];
   }
   return store_value(option, value);
 }

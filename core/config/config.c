@@ -259,9 +259,9 @@ static int bad_choice(const CoreConfigRow *row, const char *text) {
   char copy[1024];
   const char *choices[CHOICES_MAX], *value = *text ? text : "(empty)";
   size_t count = 0;
-  char *rest = copy;
+  char *tail = copy;
   TRY(core_text_copy(copy, sizeof copy, row->choices, row->name));
-  for (char *word; count < CHOICES_MAX && (word = strsep(&rest, "|"));) choices[count++] = word;
+  for (char *word; count < CHOICES_MAX && (word = strsep(&tail, "|"));) choices[count++] = word;
   const char *nearest = core_text_nearest(text, choices, count);
   CoreText list = {0};
   core_config_append_range(row, &list);
@@ -407,7 +407,8 @@ static int read_ini(const CoreIni *ini, CoreConfig *config) {
   const CoreScript *program = NULL;
   pthread_once(&once, initialize);
   code = core_script_read(ini, &program);
-  for (size_t i = 0; i < ini->count && code == CORE_OK; i++) {
+  for (size_t i = 0; i < ini->count; i++) {
+    if (code != CORE_OK) break;
     const CoreIniEntry *entry = &ini->entries[i];
     if (program && core_script_is_section(entry->section)) continue;
     code = entry->key ? read_entry(ini, entry, lines, &result) : check_section(ini, entry);

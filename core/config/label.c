@@ -15,17 +15,17 @@ static bool is_named(const char *section, const char *name) {
 
 /* Flattens {"ppo": {"com": 8}} to {"ppo.com": 8}. NULL: not an object. */
 static json_t *flatten(const char *config) {
-  json_t *all = json_loads(config ? config : "", 0, NULL), *flat = NULL, *settings, *value;
+  json_t *root = json_loads(config ? config : "", 0, NULL), *flat = NULL, *settings, *value;
   const char *section, *key;
-  if (json_is_object(all)) flat = json_object();
-  json_object_foreach(all, section, settings) {
+  if (json_is_object(root)) flat = json_object();
+  json_object_foreach(root, section, settings) {
     json_object_foreach(settings, key, value) {
       char name[2 * CORE_CONFIG_TEXT];
       snprintf(name, sizeof name, "%.200s.%.200s", section, key);
       if (is_named(section, name)) json_object_set(flat, name, value);
     }
   }
-  json_decref(all);
+  json_decref(root);
   return flat;
 }
 
@@ -61,9 +61,9 @@ static bool is_ambiguous(const json_t *differs, const char *name) {
 }
 
 /* Appends text with only characters that are safe in file names and not separators of a name. */
-static void append_safe(CoreText *text, const char *part) {
+static void append_safe(CoreText *text, const char *component) {
   static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
-  for (; *part; part++) core_text_append_bytes(text, strchr(safe, *part) ? part : "_", 1);
+  for (; *component; component++) core_text_append_bytes(text, strchr(safe, *component) ? component : "_", 1);
 }
 
 static void append_value(CoreText *text, const json_t *value) {

@@ -17,34 +17,34 @@ enum {
 typedef struct Group { long total, last; } Group;
 
 /* Returns the end of "[...]", where "]" may come first and classes have their own brackets. */
-static const char *skip_bracket(const char *at) {
-  at++;
-  if (*at == '^') at++;
-  if (*at == ']') at++;
-  while (*at && *at != ']') {
-    const char kind = at[0] == '[' && at[1] && strchr(":.=", at[1]) ? at[1] : '\0';
+static const char *skip_bracket(const char *cursor) {
+  cursor++;
+  if (*cursor == '^') cursor++;
+  if (*cursor == ']') cursor++;
+  while (*cursor && *cursor != ']') {
+    const char kind = cursor[0] == '[' && cursor[1] && strchr(":.=", cursor[1]) ? cursor[1] : '\0';
     if (kind) {
-      for (at += 2; *at && !(at[0] == kind && at[1] == ']'); at++) {}
-      if (*at) at++;
+      for (cursor += 2; *cursor && !(cursor[0] == kind && cursor[1] == ']'); cursor++) {}
+      if (*cursor) cursor++;
     }
-    if (*at) at++;
+    if (*cursor) cursor++;
   }
-  return *at ? at + 1 : at;
+  return *cursor ? cursor + 1 : cursor;
 }
 
-static const char *read_number(const char *at, long *number) {
+static const char *read_number(const char *cursor, long *number) {
   *number = -1;
-  for (; *at >= '0' && *at <= '9'; at++)
-    if (*number < 100000) *number = (*number < 0 ? 0 : 10 * *number) + (*at - '0');
-  return at;
+  for (; *cursor >= '0' && *cursor <= '9'; cursor++)
+    if (*number < 100000) *number = (*number < 0 ? 0 : 10 * *number) + (*cursor - '0');
+  return cursor;
 }
 
-/* Returns the number of copies that a repetition makes, and moves *at past it; 0: it is none. */
-static long read_copies(const char **at) {
-  const char *c = *at;
+/* Returns the number of copies that a repetition makes, and moves *cursor past it; 0: it is none. */
+static long read_copies(const char **cursor) {
+  const char *c = *cursor;
   long low, high;
   if (*c == '*' || *c == '?' || *c == '+') {
-    ++*at;
+    ++*cursor;
     return *c == '+' ? 2 : 1;
   }
   if (*c != '{') return 0;
@@ -54,7 +54,7 @@ static long read_copies(const char **at) {
   const bool has_comma = *c == ',';
   if (has_comma) c = read_number(c + 1, &high);
   if (*c != '}' || (low < 0 && high < 0)) return 0;
-  *at = c + 1;
+  *cursor = c + 1;
   if (has_comma && high < 0) return low + 1;
   return high > 1 ? high : 1;
 }
@@ -65,11 +65,11 @@ static void add_part(Group *group, long size) {
 }
 
 /* Counts a part that is neither a group nor a repetition, and returns its end; NULL: it is a back-reference. */
-static const char *read_part(const char *at, Group *group) {
-  if (*at == '\\' && at[1] >= '1' && at[1] <= '9') return NULL;
+static const char *read_part(const char *cursor, Group *group) {
+  if (*cursor == '\\' && cursor[1] >= '1' && cursor[1] <= '9') return NULL;
   add_part(group, 1);
-  if (*at == '[') return skip_bracket(at);
-  return at + (*at == '\\' && at[1] ? 2 : 1);
+  if (*cursor == '[') return skip_bracket(cursor);
+  return cursor + (*cursor == '\\' && cursor[1] ? 2 : 1);
 }
 
 static int check(const char *text) {
@@ -79,23 +79,23 @@ static int check(const char *text) {
     return core_error(CORE_USAGE, "the regular expression %.40s... has %zu bytes; %d are allowed", text, strlen(text),
                       LENGTH_MAX);
 
-  for (const char *at = text; *at;) {
+  for (const char *cursor = text; *cursor;) {
     Group *group = &groups[depth];
-    const long copies = read_copies(&at);
+    const long copies = read_copies(&cursor);
     if (copies > 0) {
       group->total += (copies - 1) * group->last;
       group->last *= copies;
-    } else if (*at == '(') {
+    } else if (*cursor == '(') {
       if (depth == DEPTH_MAX)
         return core_error(CORE_USAGE, "the regular expression %.40s... has more than %d nested groups", text,
                           DEPTH_MAX);
       groups[++depth] = (Group){0};
-      at++;
-    } else if (*at == ')' && depth > 0) {
+      cursor++;
+    } else if (*cursor == ')' && depth > 0) {
       add_part(&groups[depth - 1], group->total + 1);
       depth--;
-      at++;
-    } else if (!(at = read_part(at, group))) {
+      cursor++;
+    } else if (!(cursor = read_part(cursor, group))) {
       return core_error(CORE_USAGE, "the regular expression %.200s has a back-reference, which is not supported", text);
     }
 

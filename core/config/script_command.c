@@ -241,10 +241,11 @@ int core_script_argv(const CoreScript *program, const char *text, const CoreScri
                      size_t *count) {
   Words words = {.program = program, .run = run, .text = text};
   int code = CORE_OK;
-  for (const char *c = text + strspn(text, " \t"); *c && code == CORE_OK; c += strspn(c, " \t")) {
+  for (const char *c = text + strspn(text, " \t"); *c; c += strspn(c, " \t")) {
     const char *end = expand_settings(&words, c);
     if (end) c = end;
     else code = read_word(&words, &c);
+    if (code != CORE_OK) break;
   }
   core_text_free(&words.word);
   if (code == CORE_OK && !words.items) words.items = core_memory_zero_allocate(1, sizeof *words.items);

@@ -342,7 +342,8 @@ int core_script_from_json(const json_t *config, const CoreScript **program) {
 
   CoreScriptDraft *draft = core_script_draft_create();
   draft->widens = true;
-  for (int k = 0; k < CORE_SCRIPT_KEYS && code == CORE_OK; k++) {
+  for (int k = 0; k < CORE_SCRIPT_KEYS; k++) {
+    if (code != CORE_OK) break;
     const char *text = json_string_value(json_object_get(object, core_script_keys[k]));
     if (text) code = set_key(draft, core_script_keys[k], text);
   }

@@ -172,7 +172,8 @@ static int place_on_device(CoreArena *arena, size_t bytes) {
 /* Fills the buffers that do not have to be 0, where the environment asks for it. */
 static void fill_entries(CoreArena *arena) {
   const int fill = core_memory_fill();
-  for (size_t i = 0; i < arena->count && fill >= 0; i++) {
+  if (fill < 0) return;
+  for (size_t i = 0; i < arena->count; i++) {
     const Entry *entry = &arena->entries[i];
     if (entry->is_zero || entry->count * entry->bytes == 0) continue;
     if (is_on_device(arena, entry))

@@ -16,8 +16,8 @@
 enum { POLLS_A_WATCH = 1024, LARGE_KERNELS_MAX = 32 };
 
 /* Lowest compute capability that kernels were compiled for, 80 for 8.0 (the Makefile's CUDA_TARGETS). */
-#ifndef CORE_CUDA_LEAST
-#define CORE_CUDA_LEAST 80
+#ifndef CORE_CUDA_MIN
+#define CORE_CUDA_MIN 80
 #endif
 /* Targets of the kernels, as nvcc was told. */
 #ifndef CORE_CUDA_TARGETS
@@ -366,10 +366,10 @@ int core_device_cuda_id(int number, CoreDeviceId *id) {
 /* Checks the compute capability now: kernels for another architecture fail only at the first launch, when it is too
  * late to fall back to the CPU. */
 static int check_capability(int number, const struct cudaDeviceProp *properties) {
-  if (10 * properties->major + properties->minor >= CORE_CUDA_LEAST) return CORE_OK;
+  if (10 * properties->major + properties->minor >= CORE_CUDA_MIN) return CORE_OK;
   return core_error(CORE_USAGE, "GPU %d, %.64s: compute capability is %d.%d, but this program's kernels need %d.%d: "
                     "rebuild with CUDA_TARGETS for it, or set train.device = cpu", number, properties->name,
-                    properties->major, properties->minor, CORE_CUDA_LEAST / 10, CORE_CUDA_LEAST % 10);
+                    properties->major, properties->minor, CORE_CUDA_MIN / 10, CORE_CUDA_MIN % 10);
 }
 
 /* Creates the streams. What other ranks wait for goes first; levels that are drawn ahead go last. */

@@ -145,10 +145,13 @@ static int add_choice(Line *line, const char *item) {
 static int read_choice(Line *line, const char *list) {
   CoreSearchAxis *axis = line->axis;
   CoreText item = {0};
-  const char *rest = list, *start;
+  const char *tail = list, *start;
   int code = CORE_OK;
   axis->choices = core_memory_zero_allocate(CORE_SEARCH_CHOICES_MAX, sizeof *axis->choices);
-  while (code == CORE_OK && core_ini_next_item(&rest, &item, &start)) code = add_choice(line, core_text_string(&item));
+  while (core_ini_next_item(&tail, &item, &start)) {
+    code = add_choice(line, core_text_string(&item));
+    if (code != CORE_OK) break;
+  }
   core_text_free(&item);
   if (code == CORE_OK && axis->choice_count < 2)
     code = core_ini_error(line->ini, line->entry, "%s: a choice with one value leaves nothing to search; write %s = %s "
@@ -298,13 +301,14 @@ static int read_condition(const CoreIni *ini, CoreSearch *search, size_t number,
 
   const CoreSearchAxis *parent = &search->axes[axis->parent];
   CoreText item = {0};
-  const char *rest = equals + 1, *start;
+  const char *tail = equals + 1, *start;
   int code = CORE_OK;
-  while (code == CORE_OK && core_ini_next_item(&rest, &item, &start)) {
+  while (core_ini_next_item(&tail, &item, &start)) {
     const double choice = core_search_coordinate(parent, core_text_string(&item));
     if (!isnan(choice)) axis->when |= UINT64_C(1) << (unsigned)choice;
     else code = core_ini_error(ini, axis->entry, "%s: '%.60s' is none of the values of %s (line %d), so the condition "
                                "never holds", axis->row->name, core_text_string(&item), name, parent->entry->line);
+    if (code != CORE_OK) break;
   }
 
   core_text_free(&item);
@@ -313,7 +317,8 @@ static int read_condition(const CoreIni *ini, CoreSearch *search, size_t number,
 
 static int read_conditions(const CoreIni *ini, CoreSearch *search) {
   int code = CORE_OK;
-  for (size_t i = 0; i < search->count && code == CORE_OK; i++) {
+  for (size_t i = 0; i < search->count; i++) {
+    if (code != CORE_OK) break;
     const char *when = find_when(search->axes[i].entry->value);
     if (!when) continue;
     char *condition = core_text_duplicate(when + 4);

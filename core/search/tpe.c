@@ -128,8 +128,8 @@ void core_parzen_free(CoreParzen *parzen) {
 /* Returns the probability of a choice under one kernel; the prior is uniform. */
 static double choice_share(const CoreParzen *parzen, const CoreSearchAxis *of, double mu, size_t choice) {
   if (mu < 0) return 1 / (double)of->choice_count;
-  const double each = PRIOR_WEIGHT / (double)parzen->kernels;
-  return (each + ((size_t)mu == choice)) / (1 + each * (double)of->choice_count);
+  const double prior = PRIOR_WEIGHT / (double)parzen->kernels;
+  return (prior + ((size_t)mu == choice)) / (1 + prior * (double)of->choice_count);
 }
 
 static double log_kernel(const CoreParzen *parzen, size_t a, size_t kernel, double x) {
@@ -138,25 +138,25 @@ static double log_kernel(const CoreParzen *parzen, size_t a, size_t kernel, doub
   double low, high;
   if (of->choices) return log(choice_share(parzen, of, mu, (size_t)x));
   bounds_of(of, &low, &high);
-  const double all = log_mass((low - mu) / sigma, (high - mu) / sigma), z = (x - mu) / sigma;
-  if (!is_whole(of)) return -0.5 * z * z - LOG_SQRT_2_PI - log(sigma) - all;
+  const double mass = log_mass((low - mu) / sigma, (high - mu) / sigma), z = (x - mu) / sigma;
+  if (!is_whole(of)) return -0.5 * z * z - LOG_SQRT_2_PI - log(sigma) - mass;
   const double value = floor((of->is_log ? exp(x) : x) + 0.5);
   const double left = of->is_log ? log(value - 0.5) : value - 0.5;
   const double right = of->is_log ? log(value + 0.5) : value + 0.5;
-  return log_mass((left - mu) / sigma, (right - mu) / sigma) - all;
+  return log_mass((left - mu) / sigma, (right - mu) / sigma) - mass;
 }
 
 double core_parzen_log(const CoreParzen *parzen, const double *coordinate) {
-  double *each = core_memory_allocate(parzen->kernels * sizeof *each), most = -INFINITY, sum = 0;
+  double *terms = core_memory_allocate(parzen->kernels * sizeof *terms), most = -INFINITY, sum = 0;
   for (size_t k = 0; k < parzen->kernels; k++) {
-    each[k] = log(parzen->weight[k]);
-    for (size_t a = 0; a < parzen->axes; a++) each[k] += log_kernel(parzen, a, k, coordinate[parzen->axis[a]]);
-    most = fmax(most, each[k]);
+    terms[k] = log(parzen->weight[k]);
+    for (size_t a = 0; a < parzen->axes; a++) terms[k] += log_kernel(parzen, a, k, coordinate[parzen->axis[a]]);
+    most = fmax(most, terms[k]);
   }
   if (!isinf(most)) {
-    for (size_t k = 0; k < parzen->kernels; k++) sum += exp(each[k] - most);
+    for (size_t k = 0; k < parzen->kernels; k++) sum += exp(terms[k] - most);
   }
-  free(each);
+  free(terms);
   return isinf(most) ? most : most + log(sum);
 }
 
