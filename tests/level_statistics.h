@@ -58,7 +58,7 @@ static inline void statistics_clear(void) {
 
 static inline void record_shapes(const SimLevel *level) {
   static const char *const roles[] = {"normal", "green", "blue", "red"};
-  int degree[SIM_MAX_SHAPES] = {0}, by_role[4] = {0}, polygons = 0, circles = 0, fixated = 0;
+  int degree[SIM_SHAPES_MAX] = {0}, by_role[4] = {0}, polygons = 0, circles = 0, fixated = 0;
   for (int k = 0; k < level->size.joints; k++)
     if (level->joint[k].active) degree[level->joint[k].a]++, degree[level->joint[k].b]++;
   for (int i = SIM_STATIC_POLYGONS; i < level->size.polygons + level->size.circles; i++) {

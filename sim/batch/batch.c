@@ -205,8 +205,8 @@ void sim_batch_save(const SimBatch *batch, void *state) {
 }
 
 static int check_world(const SimBatch *batch, const SimWorld *world, int w) {
-  const bool own = sim_batch_has_new_levels(batch) && world->level == batch->level_count; /* a new level */
-  if (!own && (world->level < 0 || world->level >= batch->level_count))
+  const bool has_own_level = sim_batch_has_new_levels(batch) && world->level == batch->level_count; /* a new level */
+  if (!has_own_level && (world->level < 0 || world->level >= batch->level_count))
     return core_error(CORE_USAGE, "saved simulator state: world %d plays level %d of %d", w, world->level,
                       batch->level_count);
   if (world->timestep < 0 || (batch->options.auto_reset && world->timestep >= batch->options.max_steps))
@@ -270,17 +270,17 @@ void sim_batch_get_world(const SimBatch *batch, int w, SimLevel *level) {
 
   for (int i = 0; i < level->size.joints; i++) {
     SimJoint *joint = &level->joint[i];
-    SimVec at = sim_body_to_world(world->body[joint->a], sim_vec(joint->a_x, joint->a_y));
+    SimVec point = sim_body_to_world(world->body[joint->a], sim_vec(joint->a_x, joint->a_y));
     if (!joint->active) continue;
-    joint->global_x = at.x;
-    joint->global_y = at.y;
+    joint->global_x = point.x;
+    joint->global_y = point.y;
   }
 
   for (int i = 0; i < level->size.thrusters; i++) {
     SimThruster *thruster = &level->thruster[i];
-    SimVec at = sim_body_to_world(world->body[thruster->shape], sim_vec(thruster->x, thruster->y));
+    SimVec point = sim_body_to_world(world->body[thruster->shape], sim_vec(thruster->x, thruster->y));
     if (!thruster->active) continue;
-    thruster->global_x = at.x;
-    thruster->global_y = at.y;
+    thruster->global_x = point.x;
+    thruster->global_y = point.y;
   }
 }

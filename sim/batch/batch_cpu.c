@@ -21,15 +21,15 @@ void sim_batch_start_world(SimBatch *batch, int w, int level) {
   sim_world_start(&batch->worlds[w], &batch->models[level], level);
 }
 
-/* Writes a moving shape's features; `at` has the indices of the observed features from its first one on. */
-static void place_moving(const float f[SIM_OBSERVE_MOVING], const int32_t *at, float *row) {
-  row[at[0]] = f[0];
-  row[at[1]] = f[1];
-  row[at[2]] = f[2];
-  row[at[3]] = f[3];
-  row[at[7]] = f[4];
-  row[at[12]] = f[5];
-  row[at[13]] = f[6];
+/* Writes a moving shape's features; `column` has the indices of the observed features from its first one on. */
+static void place_moving(const float f[SIM_OBSERVE_MOVING], const int32_t *column, float *row) {
+  row[column[SIM_COMPONENT_X]] = f[0];
+  row[column[SIM_COMPONENT_Y]] = f[1];
+  row[column[SIM_COMPONENT_VX]] = f[2];
+  row[column[SIM_COMPONENT_VY]] = f[3];
+  row[column[SIM_COMPONENT_SPIN]] = f[4];
+  row[column[SIM_COMPONENT_SINE]] = f[5];
+  row[column[SIM_COMPONENT_COSINE]] = f[6];
 }
 
 /* Copies like memcpy, but faster for rows of some KB: the processor's string instruction (rep movsb) has a longer
@@ -56,10 +56,10 @@ static void observe_flat(const SimBatch *batch, const SimWorld *world, const flo
   }
   for (int i = 0; i < model->moving_count; i++) {
     const int k = model->moving[i], offset = sim_observe_offset(model->size, k);
-    float own[SIM_OBSERVE_MOVING];
+    float features[SIM_OBSERVE_MOVING];
     if (offset < 0) continue;
-    if (!shown) sim_observe_moving(&world->body[k], own);
-    place_moving(shown ? shown[i] : own, batch->given + offset, row);
+    if (!shown) sim_observe_moving(&world->body[k], features);
+    place_moving(shown ? shown[i] : features, batch->given + offset, row);
   }
 }
 
@@ -199,14 +199,14 @@ typedef union ThreadMemory { SimScratch scratch; SimBlock block; } ThreadMemory;
 /* Returns the calling thread's working memory, allocated on first use so that the thread touches it first (NUMA). The
  * solvers' memory follows the union. */
 static ThreadMemory *get_thread_memory(SimBatch *batch) {
-  const size_t own = (sizeof(ThreadMemory) + SIM_LANES_ALIGNMENT - 1) / SIM_LANES_ALIGNMENT * SIM_LANES_ALIGNMENT;
-  void **place = &batch->thread_memory[omp_get_thread_num()];
-  if (*place) return *place;
+  const size_t header = (sizeof(ThreadMemory) + SIM_LANES_ALIGNMENT - 1) / SIM_LANES_ALIGNMENT * SIM_LANES_ALIGNMENT;
+  void **memory = &batch->thread_memory[omp_get_thread_num()];
+  if (*memory) return *memory;
   const size_t solvers = batch->kernels ? batch->kernels->solve_bytes : 0;
-  ThreadMemory *thread_memory = core_memory_allocate_aligned(SIM_LANES_ALIGNMENT, own + solvers);
+  ThreadMemory *thread_memory = core_memory_allocate_aligned(SIM_LANES_ALIGNMENT, header + solvers);
   thread_memory->block.kernels = batch->kernels;
-  thread_memory->block.solver_memory = (char *)thread_memory + own;
-  return *place = thread_memory;
+  thread_memory->block.solver_memory = (char *)thread_memory + header;
+  return *memory = thread_memory;
 }
 
 static void reserve_thread_memory(SimBatch *batch, int threads) {

@@ -34,9 +34,9 @@ int sim_batch_check_levels(const SimBatchOptions *options, const SimLevelSet *se
   return check_set(set);
 }
 
-static void take_level(SimBatch *batch, const SimLevel *level, int place) {
-  SimModel *model = &batch->models[place];
-  float *row = batch->templates + (size_t)place * (size_t)batch->whole_length;
+static void take_level(SimBatch *batch, const SimLevel *level, int slot) {
+  SimModel *model = &batch->models[slot];
+  float *row = batch->templates + (size_t)slot * (size_t)batch->whole_length;
   const SimReadyRules rules = {batch->options.observation, batch->whole_length, batch->options.pad_writes_zero};
   sim_level_ready(level, &rules, model, row);
 }
@@ -94,10 +94,10 @@ static int take_features(SimBatch *batch) {
                         batch->whole_length - 1);
     batch->features[batch->observation_length++] = feature;
   }
-  const bool all = batch->observation_length == batch->whole_length;
-  if (!all && sim_batch_has_new_levels(batch))
+  const bool is_whole = batch->observation_length == batch->whole_length;
+  if (!is_whole && sim_batch_has_new_levels(batch))
     return core_error(CORE_USAGE, "new levels may have any feature; list all %d", batch->whole_length);
-  if (!all) {
+  if (!is_whole) {
     for (int i = 0; i < batch->held_count; i++) TRY(check_features(batch, &batch->levels[i]));
   }
   batch->options.features = NULL;
@@ -108,13 +108,13 @@ static int take_features(SimBatch *batch) {
 static void choose_shown(SimBatch *batch) {
   uint8_t used[SIM_OBSERVE_MAX] = {0};
   const int length = batch->whole_length;
-  const bool all = !batch->options.compact_observations || sim_batch_has_new_levels(batch);
-  if (!all) {
+  const bool is_whole = !batch->options.compact_observations || sim_batch_has_new_levels(batch);
+  if (!is_whole) {
     for (int i = 0; i < batch->held_count; i++)
       mark_features(batch->size, &batch->models[i], batch->templates + (size_t)i * (size_t)length, length, used);
   }
   for (int k = 0; k < length; k++)
-    if (all || used[k]) batch->features[batch->observation_length++] = k;
+    if (is_whole || used[k]) batch->features[batch->observation_length++] = k;
 }
 
 /* Fills in the index of each observed feature and the runs of adjacent ones. */
@@ -177,9 +177,9 @@ uint32_t sim_batch_draw_new(const SimBatch *batch, int w, SimLevel *level) {
 
 int sim_batch_prepare_new(SimBatch *batch, int w) {
   SimLevel level;
-  const int place = batch->level_count + w;
+  const int slot = batch->level_count + w;
   batch->numbers[w] = sim_batch_draw_new(batch, w, &level);
-  take_level(batch, &level, place);
+  take_level(batch, &level, slot);
   if (w < sim_batch_planned(batch)) batch->plans[w].model = NULL;
-  return place;
+  return slot;
 }

@@ -49,7 +49,10 @@ int sim_level_stream_create(SimSize size, SimLevelStream **stream) {
   created->size = size;
   created->threads = omp_get_max_threads();
   created->worker = core_memory_zero_allocate((size_t)created->threads, sizeof *created->worker);
-  for (int i = 0; i < created->threads && code == CORE_OK; i++) code = create_worker(size, &created->worker[i]);
+  for (int i = 0; i < created->threads; i++) {
+    code = create_worker(size, &created->worker[i]);
+    if (code != CORE_OK) break;
+  }
   if (code != CORE_OK) sim_level_stream_destroy(&created);
   *stream = created;
   return code;
@@ -139,10 +142,10 @@ static void make_group(const SimLevelStream *stream, Worker *worker, uint64_t ke
 /* Copies the members of a group that lie within first .. first + count - 1. */
 static void take(const Worker *worker, int64_t group, int64_t first, int count, SimLevel *levels, uint32_t *numbers) {
   for (int i = 0; i < SIM_STREAM_GROUP; i++) {
-    int64_t at = group * SIM_STREAM_GROUP + i - first;
-    if (at < 0 || at >= count) continue;
-    levels[at] = worker->played[worker->candidate[i].played];
-    if (numbers) numbers[at] = worker->candidate[i].number;
+    int64_t index = group * SIM_STREAM_GROUP + i - first;
+    if (index < 0 || index >= count) continue;
+    levels[index] = worker->played[worker->candidate[i].played];
+    if (numbers) numbers[index] = worker->candidate[i].number;
   }
 }
 

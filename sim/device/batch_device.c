@@ -14,7 +14,7 @@
 #include "sim/device/observe_kernels.h"
 
 enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, BLOCKS_MAX = 1 << 20, WARPS_WANTED = 8,
-       WARPS_AT_LEAST = 4, FEW_WORLDS = 4 };
+       WARPS_MIN = 4, FEW_WORLDS = 4 };
 
 /* Launch parameters of an environment step. */
 typedef struct StepLaunch {
@@ -74,12 +74,12 @@ SimDeviceLevelGenerator sim_batch_device_maker(const SimBatch *batch) {
 }
 
 /* Chooses the worlds per warp: as many as let a multiprocessor hold WARPS_WANTED warps, and down to FEW_WORLDS where
- * the device would have fewer than WARPS_AT_LEAST per multiprocessor (docs/cuda-measurements.md). For measurements
+ * the device would have fewer than WARPS_MIN per multiprocessor (docs/cuda-measurements.md). For measurements
  * SIM_WARP_WORLDS in the environment sets it: alone (one thread per world), 2, 4, 8, 16 or 32. */
 static int choose_worlds(const SimBatch *batch, const CoreDevice *device, size_t all, int *worlds) {
   static const char *const NAME[] = {"alone", "2", "4", "8", "16", "32"};
   const char *wanted = getenv("SIM_WARP_WORLDS");
-  const size_t shared = device->shared_bytes, warps = WARPS_AT_LEAST * (size_t)device->processors;
+  const size_t shared = device->shared_bytes, warps = WARPS_MIN * (size_t)device->processors;
   *worlds = SIM_WARP_LANES;
   while (*worlds > FEW_WORLDS && all / (size_t)*worlds < warps) *worlds /= 2;
   while (*worlds > 2 && shared / (sim_warp_fit(batch->size, *worlds, shared).bytes + SIM_WARP_RESERVED) < WARPS_WANTED)

@@ -10,10 +10,10 @@ enum { THREADS = 128, BLOCKS_MAX = 1 << 20 };
 /* Candidates of a group that are tested first, which usually suffices; then the rest of groups that lack levels. */
 enum { PLAYED_FIRST = SIM_GROUP_KEPT + 16, GROUPS_MAX = 128 };
 /* Limits of the steps between two starts of the work in CORE_STREAM_AHEAD: of the filter, and without it. */
-enum { AHEAD_STEPS_LEAST = 16, AHEAD_STEPS_MOST = 64, DRAW_STEPS_LEAST = 4, DRAW_STEPS_MOST = 32 };
-/* DRAW_WARPS: warps per multiprocessor that draw levels; about as many as have registers. DRAWN_MOST, DEPTH_MOST:
+enum { AHEAD_STEPS_MIN = 16, AHEAD_STEPS_MAX = 64, DRAW_STEPS_MIN = 4, DRAW_STEPS_MAX = 32 };
+/* DRAW_WARPS: warps per multiprocessor that draw levels; about as many as have registers. DRAWN_MAX, DEPTH_MAX:
  * levels drawn ahead, of all worlds and of one; at least one per world. */
-enum { DRAW_WARPS = 8, DRAWN_MOST = 1 << 18, DEPTH_MOST = 4 };
+enum { DRAW_WARPS = 8, DRAWN_MAX = 1 << 18, DEPTH_MAX = 4 };
 
 struct SimLevelDevice {
   CoreDevice *device;
@@ -68,9 +68,9 @@ static void register_choices(CoreArena *arena, SimChoices *choices, size_t world
 
 /* Returns the levels drawn ahead per world; 0 if worlds get new levels by resets only. */
 static uint32_t drawn_depth(const SimBatch *batch, size_t worlds) {
-  const size_t fit = DRAWN_MOST / worlds;
+  const size_t fit = DRAWN_MAX / worlds;
   if (!sim_batch_has_new_levels(batch) || !batch->options.auto_reset) return 0;
-  return fit < 1 ? 1 : fit > DEPTH_MOST ? DEPTH_MOST : (uint32_t)fit;
+  return fit < 1 ? 1 : fit > DEPTH_MAX ? DEPTH_MAX : (uint32_t)fit;
 }
 
 size_t sim_level_device_drawn_bytes(const SimBatch *batch, size_t worlds) {
@@ -112,8 +112,8 @@ static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
 static int64_t choose_period(const SimBatch *batch, size_t slots) {
   const int64_t worlds = batch->options.worlds, rounds = (worlds + (int64_t)slots - 1) / (int64_t)slots;
   const int64_t steps = (filters(batch) ? 2 * SIM_FILTER_STEPS : SIM_FILTER_STEPS / 2) / rounds;
-  const int64_t least = filters(batch) ? AHEAD_STEPS_LEAST : DRAW_STEPS_LEAST;
-  const int64_t most = filters(batch) ? AHEAD_STEPS_MOST : DRAW_STEPS_MOST;
+  const int64_t least = filters(batch) ? AHEAD_STEPS_MIN : DRAW_STEPS_MIN;
+  const int64_t most = filters(batch) ? AHEAD_STEPS_MAX : DRAW_STEPS_MAX;
   return worlds * (steps < least ? least : steps > most ? most : steps);
 }
 

@@ -326,7 +326,7 @@ CORE_KERNEL_FN int sim_warp_pack(const SimWarp *t, int first, uint64_t sizes, un
   *shared_out = 0;
 
   for (;; pass++) {
-    const unsigned size = (unsigned)sizes & SIM_WAVEFRONT_MOST;
+    const unsigned size = (unsigned)sizes & SIM_WAVEFRONT_MAX;
     const bool more = sizes >> SIM_WAVEFRONT_BITS != 0;
     const SimWarpSum first_ones = sim_warp_sum(t, more ? size : 0), others = sim_warp_sum(t, more ? 0 : size);
     if (first_ones.all + others.all == 0) return pass;

@@ -19,7 +19,7 @@ typedef struct SimDrawItem {
 } SimDrawItem;
 
 /* Items in painting order. A circle has a line that shows its rotation, a thruster has a nozzle and a flame. */
-enum { SIM_DRAW_ITEMS = SIM_MAX_SHAPES + SIM_MAX_CIRCLES + SIM_MAX_JOINTS + 2 * SIM_MAX_THRUSTERS };
+enum { SIM_DRAW_ITEMS = SIM_SHAPES_MAX + SIM_CIRCLES_MAX + SIM_JOINTS_MAX + 2 * SIM_THRUSTERS_MAX };
 typedef struct SimDrawing {
   SimDrawItem item[SIM_DRAW_ITEMS];
   int count;

@@ -62,7 +62,7 @@ SIM_CALLED_FN int sim_generate_count_contacts(const SimSolid *first, const SimSo
   return manifold.active[0] + manifold.active[1];
 }
 
-typedef struct SimScene { SimSolid solid[SIM_MAX_SHAPES]; bool active[SIM_MAX_SHAPES]; int shapes; } SimScene;
+typedef struct SimScene { SimSolid solid[SIM_SHAPES_MAX]; bool active[SIM_SHAPES_MAX]; int shapes; } SimScene;
 
 SIM_CALLED_FN void sim_generate_build_scene(SimLevel *level, SimScene *scene) {
   scene->shapes = level->size.polygons + level->size.circles;
@@ -167,8 +167,8 @@ SIM_CALLED_FN void sim_generate_shuffle(SimLevel *level, uint64_t seed, uint32_t
   SimLevel old;
   const int polygons = level->size.polygons, circles = level->size.circles;
   const int loose = polygons - SIM_STATIC_POLYGONS;
-  uint32_t order[SIM_MAX_SHAPES] = {0};
-  int moved[SIM_MAX_SHAPES] = {0, 1, 2, 3};
+  uint32_t order[SIM_SHAPES_MAX] = {0};
+  int moved[SIM_SHAPES_MAX] = {0, 1, 2, 3};
 
   sim_level_copy(&old, level);
   sim_generate_draw_order(seed, number, 0, loose, order);

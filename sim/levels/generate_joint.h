@@ -17,8 +17,8 @@ static const float SIM_DRAW_VISIBLE_MIN = 0.05f;         /* meters by which one 
 
 /* Writes each shape's weight as a target: none for a static, little for a fixated shape; a rectangle may have one joint
  * already, a disc none. */
-SIM_FN void sim_generate_weigh_targets(SimLevel *level, float weights[SIM_MAX_SHAPES]) {
-  int degree[SIM_MAX_SHAPES] = {0}, shapes = level->size.polygons + level->size.circles;
+SIM_FN void sim_generate_weigh_targets(SimLevel *level, float weights[SIM_SHAPES_MAX]) {
+  int degree[SIM_SHAPES_MAX] = {0}, shapes = level->size.polygons + level->size.circles;
   for (int i = 0; i < level->size.joints; i++) {
     if (!level->joint[i].active) continue;
     degree[level->joint[i].a]++;
@@ -50,7 +50,7 @@ SIM_CALLED_FN int sim_generate_pick_target(CoreRandomStream *random, SimLevel *l
 /* Picks the target and returns its global index. *new_rect: whether the new shape is a rectangle. Never joins two
  * discs. */
 SIM_CALLED_FN int sim_generate_draw_kinds(CoreRandomStream *random, SimLevel *level, bool *new_rect) {
-  float weights[SIM_MAX_SHAPES];
+  float weights[SIM_SHAPES_MAX];
   int polygons = level->size.polygons, circles = level->size.circles, rects = 0;
   bool has_rect = sim_generate_free_polygon(level) >= 0, has_circle = sim_generate_free_circle(level) >= 0;
   sim_generate_weigh_targets(level, weights);
@@ -109,13 +109,13 @@ SIM_CALLED_FN void sim_generate_draw_joint(CoreRandomStream *random, SimLevel *l
 /* ---- visibility of both shapes --------------------------------------------------------------------------------- */
 
 /* Distances from a point of a rectangle to its nearest side and to its farthest corner. */
-SIM_FN float sim_generate_nearest_side(const SimShape *rect, SimVec at) {
+SIM_FN float sim_generate_nearest_side(const SimShape *rect, SimVec point) {
   SimVec half = sim_generate_half_extents(rect);
-  return real_min(half.x - real_abs(at.x), half.y - real_abs(at.y));
+  return real_min(half.x - real_abs(point.x), half.y - real_abs(point.y));
 }
-SIM_FN float sim_generate_farthest_corner(const SimShape *rect, SimVec at) {
+SIM_FN float sim_generate_farthest_corner(const SimShape *rect, SimVec point) {
   SimVec half = sim_generate_half_extents(rect);
-  float x = half.x + real_abs(at.x), y = half.y + real_abs(at.y);
+  float x = half.x + real_abs(point.x), y = half.y + real_abs(point.y);
   return real_sqrt(x * x + y * y);
 }
 

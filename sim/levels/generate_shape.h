@@ -205,13 +205,13 @@ SIM_CALLED_FN int sim_generate_add_shape(SimLevel *level, CoreRandomStream *rand
   bool rect = sim_generate_pick(random, kinds, 2) == 0;
   int role = sim_generate_role(random, level, any_role);
   SimDimensions dimensions = sim_generate_dimensions(random, rect);
-  SimVec place = sim_generate_place(random, dimensions, role);
+  SimVec position = sim_generate_place(random, dimensions, role);
 
   int index = rect ? polygon : level->size.polygons + circle;
   SimShape *shape = sim_generate_shape(level, index);
   *shape = sim_generate_body(dimensions, rect, role);
-  shape->x = place.x;
-  shape->y = place.y;
+  shape->x = position.x;
+  shape->y = position.y;
   shape->rotation = core_random_uniform(random, 0, 2 * REAL_PI);
 
   sim_level_weigh(level);
@@ -224,7 +224,7 @@ SIM_CALLED_FN int sim_generate_add_shape(SimLevel *level, CoreRandomStream *rand
 /* Adds a thruster to a shape that can move. */
 SIM_CALLED_FN bool sim_generate_add_thruster(SimLevel *level, CoreRandomStream *random) {
   const float aligned_chance = 0.8f, power_per_kg = 2;
-  float weights[SIM_MAX_SHAPES], total = 0;
+  float weights[SIM_SHAPES_MAX], total = 0;
   int slot = sim_generate_free_thruster(level), shapes = level->size.polygons + level->size.circles;
 
   for (int i = 0; i < shapes; i++) {

@@ -26,79 +26,81 @@ static const char *type_name(const json_t *value) {
   return names[json_typeof(value)];
 }
 
-/* Reads a member of `object`. at: JSON path of the object ("env_state.joint[2]"; "" for the top). */
-static int get(const char *path, const char *at, const json_t *object, const char *key, const json_t **value) {
+/* Reads a member of `object`. node: JSON path of the object ("env_state.joint[2]"; "" for the top). */
+static int get(const char *path, const char *node, const json_t *object, const char *key, const json_t **value) {
   if (!json_is_object(object))
-    return core_error(CORE_USAGE, "%s: %s: expected an object, found %s", path, at[0] ? at : "top", type_name(object));
+    return core_error(CORE_USAGE, "%s: %s: expected an object, found %s", path, node[0] ? node : "top",
+                      type_name(object));
   *value = json_object_get(object, key);
-  if (!*value) return core_error(CORE_USAGE, "%s: %s%s%s: missing", path, at, at[0] ? "." : "", key);
+  if (!*value) return core_error(CORE_USAGE, "%s: %s%s%s: missing", path, node, node[0] ? "." : "", key);
   return CORE_OK;
 }
 
-static int wrong_type(const char *path, const char *at, const char *key, const char *expected, const json_t *value) {
-  return core_error(CORE_USAGE, "%s: %s.%s: expected %s, found %s", path, at, key, expected, type_name(value));
+static int wrong_type(const char *path, const char *node, const char *key, const char *expected, const json_t *value) {
+  return core_error(CORE_USAGE, "%s: %s.%s: expected %s, found %s", path, node, key, expected, type_name(value));
 }
 
-static int get_real(const char *path, const char *at, const json_t *object, const char *key, float *real) {
+static int get_real(const char *path, const char *node, const json_t *object, const char *key, float *real) {
   const json_t *value = NULL;
-  TRY(get(path, at, object, key, &value));
-  if (!json_is_number(value)) return wrong_type(path, at, key, "a number", value);
+  TRY(get(path, node, object, key, &value));
+  if (!json_is_number(value)) return wrong_type(path, node, key, "a number", value);
   double number = json_number_value(value);
-  if (!(fabs(number) <= 3.4e38)) return core_error(CORE_USAGE, "%s: %s.%s: %g is out of range", path, at, key, number);
+  if (!(fabs(number) <= 3.4e38))
+    return core_error(CORE_USAGE, "%s: %s.%s: %g is out of range", path, node, key, number);
   *real = (float)number;
   return CORE_OK;
 }
 
-static int get_int(const char *path, const char *at, const json_t *object, const char *key, int *whole) {
+static int get_int(const char *path, const char *node, const json_t *object, const char *key, int *whole) {
   const json_t *value = NULL;
-  TRY(get(path, at, object, key, &value));
-  if (!json_is_integer(value)) return wrong_type(path, at, key, "a whole number", value);
+  TRY(get(path, node, object, key, &value));
+  if (!json_is_integer(value)) return wrong_type(path, node, key, "a whole number", value);
   json_int_t number = json_integer_value(value);
   if (number < INT_MIN || number > INT_MAX)
-    return core_error(CORE_USAGE, "%s: %s.%s: %lld is out of range", path, at, key, (long long)number);
+    return core_error(CORE_USAGE, "%s: %s.%s: %lld is out of range", path, node, key, (long long)number);
   *whole = (int)number;
   return CORE_OK;
 }
 
-static int get_bool(const char *path, const char *at, const json_t *object, const char *key, bool *flag) {
+static int get_bool(const char *path, const char *node, const json_t *object, const char *key, bool *flag) {
   const json_t *value = NULL;
-  TRY(get(path, at, object, key, &value));
-  if (!json_is_boolean(value)) return wrong_type(path, at, key, "true or false", value);
+  TRY(get(path, node, object, key, &value));
+  if (!json_is_boolean(value)) return wrong_type(path, node, key, "true or false", value);
   *flag = json_is_true(value);
   return CORE_OK;
 }
 
 /* Reads a vector: an object with the keys "0" and "1". */
-static int get_pair(const char *path, const char *at, const json_t *object, const char *key, float *x, float *y) {
+static int get_pair(const char *path, const char *node, const json_t *object, const char *key, float *x, float *y) {
   const json_t *value = NULL;
   char inner[INNER_PATH];
-  TRY(get(path, at, object, key, &value));
-  snprintf(inner, sizeof inner, "%s.%s", at, key);
+  TRY(get(path, node, object, key, &value));
+  snprintf(inner, sizeof inner, "%s.%s", node, key);
   TRY(get_real(path, inner, value, "0", x));
   return get_real(path, inner, value, "1", y);
 }
 
 /* ---- entities ---------------------------------------------------------------------------------------------------- */
 
-static int get_vertices(const char *path, const char *at, const json_t *object, const char *key, float *x, float *y) {
+static int get_vertices(const char *path, const char *node, const json_t *object, const char *key, float *x, float *y) {
   static const char *const keys[SIM_VERTICES] = {"0", "1", "2", "3"};
   const json_t *vertices = NULL;
   char inner[MEMBER_PATH];
-  TRY(get(path, at, object, key, &vertices));
-  snprintf(inner, sizeof inner, "%s.%s", at, key);
+  TRY(get(path, node, object, key, &vertices));
+  snprintf(inner, sizeof inner, "%s.%s", node, key);
   for (int i = 0; i < SIM_VERTICES; i++) TRY(get_pair(path, inner, vertices, keys[i], &x[i], &y[i]));
   return CORE_OK;
 }
 
-static int read_fields(const char *path, const char *at, const json_t *object, const SimField *field, void *entity) {
+static int read_fields(const char *path, const char *node, const json_t *object, const SimField *field, void *entity) {
   for (; field->key; field++) {
     void *member = (char *)entity + field->offset, *second = (char *)entity + field->second;
     switch (field->kind) {
-      case SIM_FIELD_REAL: TRY(get_real(path, at, object, field->key, member)); break;
-      case SIM_FIELD_INT: TRY(get_int(path, at, object, field->key, member)); break;
-      case SIM_FIELD_BOOL: TRY(get_bool(path, at, object, field->key, member)); break;
-      case SIM_FIELD_PAIR: TRY(get_pair(path, at, object, field->key, member, second)); break;
-      case SIM_FIELD_VERTICES: TRY(get_vertices(path, at, object, field->key, member, second)); break;
+      case SIM_FIELD_REAL: TRY(get_real(path, node, object, field->key, member)); break;
+      case SIM_FIELD_INT: TRY(get_int(path, node, object, field->key, member)); break;
+      case SIM_FIELD_BOOL: TRY(get_bool(path, node, object, field->key, member)); break;
+      case SIM_FIELD_PAIR: TRY(get_pair(path, node, object, field->key, member, second)); break;
+      case SIM_FIELD_VERTICES: TRY(get_vertices(path, node, object, field->key, member, second)); break;
     }
   }
   return CORE_OK;
@@ -113,10 +115,10 @@ static int read_entities(const char *path, const json_t *state, const char *key,
     return core_error(CORE_USAGE, "%s: env_state.%s: %zu entries, but static_env_params.num_%ss is %d", path, key,
                       json_array_size(list), key, count);
   for (int i = 0; i < count; i++) {
-    char at[ENTITY_PATH];
+    char node[ENTITY_PATH];
     void *entity = (char *)entities + (size_t)i * bytes;
-    snprintf(at, sizeof at, "env_state.%s[%d]", key, i);
-    TRY(read_fields(path, at, json_array_get(list, (size_t)i), fields, entity));
+    snprintf(node, sizeof node, "env_state.%s[%d]", key, i);
+    TRY(read_fields(path, node, json_array_get(list, (size_t)i), fields, entity));
   }
   return CORE_OK;
 }
@@ -143,10 +145,10 @@ static void clear_leftovers(SimLevel *level) {
 
 static int read_size(const char *path, const json_t *top, SimSize *size) {
   const struct { const char *key; int low, high, *target; } counts[] = {
-    {"num_polygons", SIM_STATIC_POLYGONS, SIM_MAX_POLYGONS, &size->polygons},
-    {"num_circles", 0, SIM_MAX_CIRCLES, &size->circles},
-    {"num_joints", 0, SIM_MAX_JOINTS, &size->joints},
-    {"num_thrusters", 0, SIM_MAX_THRUSTERS, &size->thrusters},
+    {"num_polygons", SIM_STATIC_POLYGONS, SIM_POLYGONS_MAX, &size->polygons},
+    {"num_circles", 0, SIM_CIRCLES_MAX, &size->circles},
+    {"num_joints", 0, SIM_JOINTS_MAX, &size->joints},
+    {"num_thrusters", 0, SIM_THRUSTERS_MAX, &size->thrusters},
     {"max_polygon_vertices", SIM_VERTICES, SIM_VERTICES, &(int){0}},
     {"num_static_fixated_polys", SIM_STATIC_POLYGONS, SIM_STATIC_POLYGONS, &(int){0}},
     {"num_motor_bindings", SIM_MOTOR_BINDINGS, SIM_MOTOR_BINDINGS, &(int){0}},

@@ -86,7 +86,8 @@ static int add_directory(Reader *reader, const char *directory, bool sized) {
   int code = CORE_OK;
   if (core_files_list(directory, &names, &count) != CORE_OK) return core_error_context(CORE_USAGE, "levels");
 
-  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+  for (size_t i = 0; i < count; i++) {
+    if (code != CORE_OK) break;
     size_t length = strlen(names[i]);
     bool level = length > 5 && strcmp(names[i] + length - 5, ".json") == 0;
     bool sub_directory = !sized && length == 1 && strchr("sml", names[i][0]);
@@ -150,9 +151,11 @@ static int add_path(Reader *reader, const char *path) {
 static int add_paths(Reader *reader, const char *levels) {
   char *list = core_text_duplicate(levels), *rest = list, *path;
   int code = CORE_OK;
-  while (code == CORE_OK && (path = strsep(&rest, "+")) != NULL)
+  while ((path = strsep(&rest, "+")) != NULL) {
     code = *path ? add_path(reader, path)
                  : core_error(CORE_USAGE, "levels '%s': empty name next to a '+'", levels);
+    if (code != CORE_OK) break;
+  }
   free(list);
   return code;
 }

@@ -23,7 +23,7 @@ static int choose(const char *key, const char *text, const char *const *names, i
   char *list = core_text_duplicate(text), *rest = list, *word;
   int code = CORE_OK;
 
-  while (code == CORE_OK && (word = strsep(&rest, "+")) != NULL) {
+  while ((word = strsep(&rest, "+")) != NULL) {
     int i = 0;
     while (i < count && strcmp(word, names[i]) != 0) i++;
     if (i < count) {
@@ -33,6 +33,7 @@ static int choose(const char *key, const char *text, const char *const *names, i
     const char *near = core_text_nearest(word, names, (size_t)count);
     code = core_error(CORE_USAGE, "%s: unknown '%s'%s%s%s; known: %s", key, word, near ? ", did you mean '" : "",
                       near ? near : "", near ? "'?" : "", others);
+    break;
   }
 
   free(list);

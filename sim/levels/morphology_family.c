@@ -61,16 +61,16 @@ static void motor_hinge(SimBuilder *b, Part parent, SimVec at_parent, Part child
 }
 
 /* Adds a motorised limb that hangs from a point of its parent at an angle from the vertical. */
-static Part hang(SimBuilder *b, Part parent, SimVec at, float half_x, float y_low, float y_high, float rotation) {
+static Part hang(SimBuilder *b, Part parent, SimVec anchor, float half_x, float y_low, float y_high, float rotation) {
   Part limb = add_part(b, half_x, sim_builder_uniform(b, y_low, y_high));
-  motor_hinge(b, parent, at, limb, top(limb), rotation);
+  motor_hinge(b, parent, anchor, limb, top(limb), rotation);
   return limb;
 }
 
-static SimJoint *add_wheel(SimBuilder *b, Part parent, SimVec at, float r_low, float r_high) {
+static SimJoint *add_wheel(SimBuilder *b, Part parent, SimVec anchor, float r_low, float r_high) {
   int number = b->joints, wheel = sim_builder_disc(b, sim_builder_uniform(b, r_low, r_high));
   draw_density(b, wheel);
-  SimJoint *joint = sim_builder_attach(b, parent.shape, at, wheel, sim_vec(0, 0), 0);
+  SimJoint *joint = sim_builder_attach(b, parent.shape, anchor, wheel, sim_vec(0, 0), 0);
   joint->motor_binding = number % SIM_MOTOR_BINDINGS;
   joint->motor_on = true;
   joint->motor_speed = sim_builder_uniform(b, 1.5f, 3.0f);
@@ -104,8 +104,8 @@ static void plan_hopper(SimBuilder *b) {
 static void plan_walker(SimBuilder *b) {
   Part torso = upright_torso(b), leg[2];
   for (int side = 0; side < 2; side++) {
-    SimVec at = sim_vec((side == 0 ? -0.5f : 0.5f) * torso.half_x, -torso.half_y);
-    leg[side] = hang(b, torso, at, 0.05f, 0.10f, 0.17f, 0);
+    SimVec anchor = sim_vec((side == 0 ? -0.5f : 0.5f) * torso.half_x, -torso.half_y);
+    leg[side] = hang(b, torso, anchor, 0.05f, 0.10f, 0.17f, 0);
   }
   for (int side = 0; side < 2; side++) hang(b, leg[side], bottom(leg[side]), 0.05f, 0.10f, 0.17f, 0);
   if (!sim_builder_chance(b, 0.5f)) return;
@@ -117,12 +117,12 @@ static void plan_cheetah(SimBuilder *b) {
   Part torso = draw_part(b, 0.28f, 0.46f, 0.05f, 0.08f);
   for (int side = 0; side < 2; side++) {
     float reach = torso.half_x - 0.05f;
-    SimVec at = sim_vec(side == 0 ? -reach : reach, -torso.half_y);
+    SimVec anchor = sim_vec(side == 0 ? -reach : reach, -torso.half_y);
     Part limb = torso;
     int segments = sim_builder_whole(b, 1, 2);
     for (int i = 0; i < segments; i++) {
-      limb = hang(b, limb, at, 0.04f, 0.10f, 0.17f, sim_builder_uniform(b, -0.8f, 0.8f));
-      at = bottom(limb);
+      limb = hang(b, limb, anchor, 0.04f, 0.10f, 0.17f, sim_builder_uniform(b, -0.8f, 0.8f));
+      anchor = bottom(limb);
     }
   }
 }
@@ -166,8 +166,8 @@ static void plan_wheelfeet(SimBuilder *b) {
   Part torso = draw_part(b, 0.2f, 0.4f, 0.05f, 0.08f), leg[2];
   for (int side = 0; side < 2; side++) {
     float reach = torso.half_x - 0.03f;
-    SimVec at = sim_vec(side == 0 ? -reach : reach, -torso.half_y);
-    leg[side] = hang(b, torso, at, 0.04f, 0.08f, 0.14f, side == 0 ? -0.3f : 0.3f);
+    SimVec anchor = sim_vec(side == 0 ? -reach : reach, -torso.half_y);
+    leg[side] = hang(b, torso, anchor, 0.04f, 0.08f, 0.14f, side == 0 ? -0.3f : 0.3f);
   }
   for (int side = 0; side < 2; side++) add_wheel(b, leg[side], bottom(leg[side]), 0.08f, 0.14f);
 }
@@ -177,8 +177,9 @@ static void add_thruster(SimBuilder *b, Part root) {
   sim_level_recompute_mass(b->level);
   float mass = 0;
   for (int i = SIM_STATIC_POLYGONS; i < b->polygons; i++) mass += 1 / b->level->polygon[i].inverse_mass;
-  SimVec at = left_end(root);
-  b->level->thruster[0] = (SimThruster){.shape = root.shape, .x = at.x, .y = at.y, .power = mass, .active = true};
+  SimVec anchor = left_end(root);
+  b->level->thruster[0] =
+    (SimThruster){.shape = root.shape, .x = anchor.x, .y = anchor.y, .power = mass, .active = true};
 }
 
 static void plan_tree(SimBuilder *b) {
@@ -193,8 +194,8 @@ static void plan_tree(SimBuilder *b) {
     for (int k = 0; k < i; k++)
       if (degree[k] < 3) candidate[open++] = k;
     int parent = candidate[sim_builder_whole(b, 0, open - 1)];
-    SimVec at = sim_builder_chance(b, 0.5f) ? left_end(node[parent]) : right_end(node[parent]);
-    motor_hinge(b, node[parent], at, node[i], left_end(node[i]), snap * (float)sim_builder_whole(b, -5, 6));
+    SimVec anchor = sim_builder_chance(b, 0.5f) ? left_end(node[parent]) : right_end(node[parent]);
+    motor_hinge(b, node[parent], anchor, node[i], left_end(node[i]), snap * (float)sim_builder_whole(b, -5, 6));
     degree[parent]++;
     degree[i]++;
   }
@@ -255,16 +256,16 @@ static void place(SimBuilder *b, float direction) {
   }
   for (int i = 0; i < b->joints; i++) {
     SimJoint *joint = &level->joint[i];
-    SimVec at = world_point(sim_builder_shape(b, joint->a), joint->a_x, joint->a_y);
-    joint->global_x = at.x;
-    joint->global_y = at.y;
+    SimVec anchor = world_point(sim_builder_shape(b, joint->a), joint->a_x, joint->a_y);
+    joint->global_x = anchor.x;
+    joint->global_y = anchor.y;
   }
 
   SimThruster *thruster = &level->thruster[0];
   if (!thruster->active) return;
-  SimVec at = world_point(sim_builder_shape(b, thruster->shape), thruster->x, thruster->y);
-  thruster->global_x = at.x;
-  thruster->global_y = at.y;
+  SimVec anchor = world_point(sim_builder_shape(b, thruster->shape), thruster->x, thruster->y);
+  thruster->global_x = anchor.x;
+  thruster->global_y = anchor.y;
 }
 
 typedef struct Difficulty {

@@ -16,11 +16,11 @@ static Limb add_rect(SimBuilder *builder, float width, float height) {
 }
 
 /* Adds a limb that hangs by its top from a point of its parent, rotated against it by `turn`. */
-static Limb hang(SimBuilder *builder, Limb parent, SimVec at, float width, float height, float turn, int binding) {
+static Limb hang(SimBuilder *builder, Limb parent, SimVec anchor, float width, float height, float turn, int binding) {
   Limb limb = add_rect(builder, width, height);
   float rotation = sim_builder_shape(builder, parent.shape)->rotation + turn;
   SimVec top = sim_vec(0, limb.half_y - INSET);
-  SimJoint *joint = sim_builder_attach(builder, parent.shape, at, limb.shape, top, rotation);
+  SimJoint *joint = sim_builder_attach(builder, parent.shape, anchor, limb.shape, top, rotation);
   joint->motor_on = joint->has_limits = true;
   joint->motor_speed = 1;
   joint->motor_power = 3;
@@ -32,8 +32,8 @@ static Limb hang(SimBuilder *builder, Limb parent, SimVec at, float width, float
 
 static SimVec bottom(Limb limb) { return sim_vec(0, INSET - limb.half_y); }
 
-static Limb hang_leg(SimBuilder *builder, Limb parent, SimVec at, float turn, int binding) {
-  return hang(builder, parent, at, 0.1f, 0.3f, turn, binding);
+static Limb hang_leg(SimBuilder *builder, Limb parent, SimVec anchor, float turn, int binding) {
+  return hang(builder, parent, anchor, 0.1f, 0.3f, turn, binding);
 }
 
 static void build_body(SimBuilder *builder, float start_x) {

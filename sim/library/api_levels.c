@@ -62,8 +62,10 @@ static int generate(SimSize size, uint64_t seed, uint32_t first, int32_t count, 
   *set = (SimLevelSet){.level = calloc((size_t)count, sizeof *set->level), .count = count, .size = size};
   if (!set->level) return core_error(CORE_FAIL, "out of memory: %d levels need %zu bytes", count,
                                      (size_t)count * sizeof *set->level);
-  for (int32_t i = 0; i < count && code == CORE_OK; i++)
+  for (int32_t i = 0; i < count; i++) {
     code = sim_generate_level(size, seed, first + (uint32_t)i, &set->level[i]);
+    if (code != CORE_OK) break;
+  }
   if (code != CORE_OK) sim_level_set_free(set);
   return code;
 }

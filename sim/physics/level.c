@@ -23,11 +23,11 @@ void sim_level_recompute_mass(SimLevel *level) { sim_level_weigh(level); }
 
 int sim_level_expand(SimLevel *level, SimSize size) {
   SimSize old = level->size;
-  if (size.polygons > SIM_MAX_POLYGONS || size.circles > SIM_MAX_CIRCLES || size.joints > SIM_MAX_JOINTS ||
-      size.thrusters > SIM_MAX_THRUSTERS)
+  if (size.polygons > SIM_POLYGONS_MAX || size.circles > SIM_CIRCLES_MAX || size.joints > SIM_JOINTS_MAX ||
+      size.thrusters > SIM_THRUSTERS_MAX)
     return core_error(CORE_USAGE, "level '%s': the simulator has at most %d polygons, %d circles, %d joints, "
-                      "%d thrusters", level->name, SIM_MAX_POLYGONS, SIM_MAX_CIRCLES, SIM_MAX_JOINTS,
-                      SIM_MAX_THRUSTERS);
+                      "%d thrusters", level->name, SIM_POLYGONS_MAX, SIM_CIRCLES_MAX, SIM_JOINTS_MAX,
+                      SIM_THRUSTERS_MAX);
   if (size.polygons < old.polygons || size.circles < old.circles || size.joints < old.joints ||
       size.thrusters < old.thrusters)
     return core_error(CORE_USAGE, "level '%s': has %d/%d/%d/%d slots (polygons/circles/joints/thrusters) and does not "
@@ -152,8 +152,8 @@ static int check_thruster(const char *where, int index, const SimThruster *thrus
 
 static int check_size(const char *where, SimSize size) {
   const struct { const char *name; int value, low, high; } counts[] = {
-    {"polygon", size.polygons, SIM_STATIC_POLYGONS, SIM_MAX_POLYGONS}, {"circle", size.circles, 0, SIM_MAX_CIRCLES},
-    {"joint", size.joints, 0, SIM_MAX_JOINTS}, {"thruster", size.thrusters, 0, SIM_MAX_THRUSTERS}};
+    {"polygon", size.polygons, SIM_STATIC_POLYGONS, SIM_POLYGONS_MAX}, {"circle", size.circles, 0, SIM_CIRCLES_MAX},
+    {"joint", size.joints, 0, SIM_JOINTS_MAX}, {"thruster", size.thrusters, 0, SIM_THRUSTERS_MAX}};
   for (int i = 0; i < 4; i++)
     if (counts[i].value < counts[i].low || counts[i].value > counts[i].high)
       return core_error(CORE_USAGE, "%s%s: %d slots: out of range, expected %d to %d", where, counts[i].name,

@@ -11,8 +11,8 @@
 
 enum {
   SIM_STATIC_POLYGONS = 4,
-  SIM_MAX_POLYGONS = 12, SIM_MAX_CIRCLES = 4, SIM_MAX_JOINTS = 6, SIM_MAX_THRUSTERS = 2,
-  SIM_MAX_SHAPES = SIM_MAX_POLYGONS + SIM_MAX_CIRCLES,
+  SIM_POLYGONS_MAX = 12, SIM_CIRCLES_MAX = 4, SIM_JOINTS_MAX = 6, SIM_THRUSTERS_MAX = 2,
+  SIM_SHAPES_MAX = SIM_POLYGONS_MAX + SIM_CIRCLES_MAX,
   SIM_VERTICES = 4,
   SIM_MOTOR_BINDINGS = 4, SIM_THRUSTER_BINDINGS = 2, SIM_ACTIONS = SIM_MOTOR_BINDINGS + SIM_THRUSTER_BINDINGS,
 };
@@ -63,9 +63,9 @@ typedef struct SimThruster {
 typedef struct SimLevel {
   char name[64];
   SimSize size;
-  SimShape polygon[SIM_MAX_POLYGONS], circle[SIM_MAX_CIRCLES];
-  SimJoint joint[SIM_MAX_JOINTS];
-  SimThruster thruster[SIM_MAX_THRUSTERS];
+  SimShape polygon[SIM_POLYGONS_MAX], circle[SIM_CIRCLES_MAX];
+  SimJoint joint[SIM_JOINTS_MAX];
+  SimThruster thruster[SIM_THRUSTERS_MAX];
   float gravity_x, gravity_y;
 } SimLevel;
 

@@ -61,23 +61,23 @@ typedef struct SimModel {
   SimSize size;
   int shapes, pair_count[SIM_PAIR_KINDS], contacts; /* counts of this size, in use or not */
   SimVec gravity_step;                      /* gravity times dt */
-  SimMass mass[SIM_MAX_SHAPES];
-  real radius[SIM_MAX_SHAPES];
-  SimOutline outline[SIM_MAX_SHAPES];
-  SimBody start[SIM_MAX_SHAPES];            /* at the beginning of an episode */
-  SimVec corner[SIM_MAX_POLYGONS][SIM_VERTICES]; /* corners in the world, at the start; constant where a shape never
+  SimMass mass[SIM_SHAPES_MAX];
+  real radius[SIM_SHAPES_MAX];
+  SimOutline outline[SIM_SHAPES_MAX];
+  SimBody start[SIM_SHAPES_MAX];            /* at the beginning of an episode */
+  SimVec corner[SIM_POLYGONS_MAX][SIM_VERTICES]; /* corners in the world, at the start; constant where a shape never
                                                   * moves */
-  SIM_ALIGN_RECORD SimBox box[SIM_MAX_SHAPES];
-  uint8_t moving[SIM_MAX_SHAPES], active[SIM_MAX_SHAPES]; /* ascending lists; moving: active and able to move */
-  bool moves[SIM_MAX_SHAPES];
+  SIM_ALIGN_RECORD SimBox box[SIM_SHAPES_MAX];
+  uint8_t moving[SIM_SHAPES_MAX], active[SIM_SHAPES_MAX]; /* ascending lists; moving: active and able to move */
+  bool moves[SIM_SHAPES_MAX];
   int moving_count, active_count;
-  SimPair pair[SIM_MAX_PAIRS];              /* rr, then cr, then cc */
+  SimPair pair[SIM_PAIRS_MAX];              /* rr, then cr, then cc */
   int pair_end[SIM_PAIR_KINDS];             /* end of each kind in `pair` */
-  uint8_t pair_box[SIM_MAX_PAIRS + 3][2];   /* byte offsets in `box` of the two shapes' boxes */
-  SimJointModel joint[SIM_MAX_JOINTS];
-  SimThrusterModel thruster[SIM_MAX_THRUSTERS];
+  uint8_t pair_box[SIM_PAIRS_MAX + 3][2];   /* byte offsets in `box` of the two shapes' boxes */
+  SimJointModel joint[SIM_JOINTS_MAX];
+  SimThrusterModel thruster[SIM_THRUSTERS_MAX];
   int joint_count, joint_wavefronts, thruster_count;
-  uint8_t goal[SIM_MAX_PAIRS][2];           /* green and blue shape: the dense reward is based on their distance */
+  uint8_t goal[SIM_PAIRS_MAX][2];           /* green and blue shape: the dense reward is based on their distance */
   int goal_count;
 } SimModel;
 

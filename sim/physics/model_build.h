@@ -75,7 +75,7 @@ SIM_CALLED_FN void sim_model_add_shapes(const SimLevel *level, SimModel *model) 
 }
 
 /* Computes groups of shapes connected by any number of active joints; they never push each other. */
-SIM_FN void sim_model_groups(const SimLevel *level, int group[SIM_MAX_SHAPES]) {
+SIM_FN void sim_model_groups(const SimLevel *level, int group[SIM_SHAPES_MAX]) {
   const int shapes = level->size.polygons + level->size.circles;
   for (int k = 0; k < shapes; k++) group[k] = k;
   for (int i = 0; i < level->size.joints; i++) {
@@ -130,7 +130,7 @@ SIM_CALLED_FN void sim_model_add_pair(const SimLevel *level, const int *group, S
 }
 
 SIM_FN void sim_model_list_pairs(const SimLevel *level, SimPairRules rules, SimModel *model) {
-  int group[SIM_MAX_SHAPES], polygons = level->size.polygons, number = 0;
+  int group[SIM_SHAPES_MAX], polygons = level->size.polygons, number = 0;
 
   memset(model->pair_end, 0, sizeof model->pair_end);
   model->goal_count = 0;

@@ -15,7 +15,7 @@
 #include "sim/physics/move.h"
 
 /* Maximum batches: 4 of polygon pairs in two rounds, 3 of circles on polygons, 1 of circles. */
-enum { SIM_NO_CONTACT = 255, SIM_MAX_BATCHES = 12, SIM_MAX_GROUPS = 32 };
+enum { SIM_NO_CONTACT = 255, SIM_BATCHES_MAX = 12, SIM_GROUPS_MAX = 32 };
 
 /* Currently overlapping pair. */
 typedef struct SimOverlapPair {
@@ -25,26 +25,26 @@ typedef struct SimOverlapPair {
 
 /* World-space geometry of a world's shapes during a step: corners and bounding boxes. */
 typedef struct SimGeometry {
-  SIM_ALIGN_RECORD SimVec corner[SIM_MAX_POLYGONS][SIM_VERTICES];
-  SIM_ALIGN_RECORD SimBox box[SIM_MAX_SHAPES];
+  SIM_ALIGN_RECORD SimVec corner[SIM_POLYGONS_MAX][SIM_VERTICES];
+  SIM_ALIGN_RECORD SimBox box[SIM_SHAPES_MAX];
 } SimGeometry;
 
 /* Working memory of a thread for a step. Not needed after the step, except by tests. */
 typedef struct SimScratch {
   SimGeometry geometry;
-  SimOverlapPair overlap_pairs[SIM_MAX_PAIRS];
+  SimOverlapPair overlap_pairs[SIM_PAIRS_MAX];
   int overlap_pair_count;
   SimContact *contact;                  /* [contact_count]: `own`, or the caller's memory */
   int contact_count;
-  uint8_t order[SIM_MAX_CONTACTS + 1];  /* contacts in the solver's order */
-  uint8_t group_end[SIM_MAX_GROUPS];    /* ends in `order`; contacts of a group all see the same velocities */
+  uint8_t order[SIM_CONTACTS_MAX + 1];  /* contacts in the solver's order */
+  uint8_t group_end[SIM_GROUPS_MAX];    /* ends in `order`; contacts of a group all see the same velocities */
   int order_count, group_count;
-  SimJointStep joint[SIM_MAX_JOINTS];
-  SimContact own[SIM_MAX_CONTACTS];
+  SimJointStep joint[SIM_JOINTS_MAX];
+  SimContact own[SIM_CONTACTS_MAX];
 } SimScratch;
 
 /* Controls: motors by joint slot, -1..1; thrusters by slot, 0..1. */
-typedef struct SimControl { real motor[SIM_MAX_JOINTS], thruster[SIM_MAX_THRUSTERS]; } SimControl;
+typedef struct SimControl { real motor[SIM_JOINTS_MAX], thruster[SIM_THRUSTERS_MAX]; } SimControl;
 
 /* Sets the geometry of all shapes to the level's start. Call once before the first step on a level. */
 SIM_FN void sim_step_begin_level(const SimModel *model, SimGeometry *g) {
@@ -138,14 +138,14 @@ SIM_FN void sim_step_order(int pairs, int rounds, int first, SimScratch *s) {
 
 /* Divides groups into smaller ones whose contacts share moving bodies. Contacts that share none are independent, so
  * they may be applied one after the other with the same bits. Smaller groups let vector kernels batch more worlds.
- * Keeps the groups if there would be more than SIM_MAX_GROUPS. */
+ * Keeps the groups if there would be more than SIM_GROUPS_MAX. */
 SIM_FN void sim_step_divide_groups(const SimModel *model, const SimContact *contact, SimScratch *s) {
-  uint8_t part_end[SIM_MAX_CONTACTS];
+  uint8_t part_end[SIM_CONTACTS_MAX];
   int count = 0;
 
   for (int g = 0, begin = 0; g < s->group_count; g++) {
     const int lowest = count; /* first part of this group */
-    int earliest[SIM_MAX_SHAPES];
+    int earliest[SIM_SHAPES_MAX];
     unsigned seen = 0;
     for (int i = begin; i < s->group_end[g]; i++) {
       const uint8_t body[2] = {contact[s->order[i]].a, contact[s->order[i]].b};
@@ -163,7 +163,7 @@ SIM_FN void sim_step_divide_groups(const SimModel *model, const SimContact *cont
     begin = s->group_end[g];
   }
 
-  if (count > SIM_MAX_GROUPS) return;
+  if (count > SIM_GROUPS_MAX) return;
   memcpy(s->group_end, part_end, (size_t)count);
   s->group_count = count;
 }
@@ -219,7 +219,7 @@ SIM_FN void sim_step_add_delta_b(SimBody *b, const SimVelocityDelta *delta) {
 
 /* Applies motors and thrusters. spin[i]: angular impulse of the motor of model joint i. */
 SIM_FN void sim_step_apply_actuators(const SimModel *model, SimWorld *world, const SimControl *control,
-                                     const real spin[SIM_MAX_JOINTS]) {
+                                     const real spin[SIM_JOINTS_MAX]) {
   for (int i = 0; i < model->joint_count; i++) {
     const SimJointModel *j = &model->joint[i];
     world->body[j->a].angular_velocity += spin[i] * j->a_mass.inverse_inertia;
@@ -234,7 +234,7 @@ SIM_FN void sim_step_apply_actuators(const SimModel *model, SimWorld *world, con
 }
 
 SIM_FN void sim_step_actuate(const SimModel *model, SimWorld *world, const SimControl *control) {
-  real spin[SIM_MAX_JOINTS];
+  real spin[SIM_JOINTS_MAX];
   for (int i = 0; i < model->joint_count; i++) { /* all motors see the velocities before any of them acts */
     const SimJointModel *j = &model->joint[i];
     spin[i] = sim_actuate_motor(j, &world->body[j->a], &world->body[j->b], control->motor[j->slot]);
@@ -319,8 +319,8 @@ SIM_FN void sim_step_store_contacts(SimWorld *world, const SimContact *contact, 
 }
 
 /* Stores the overlapping pairs as bits of SimWorld.overlap_pairs, for observations. */
-SIM_FN void sim_step_store_overlaps(uint32_t overlap_pairs[(SIM_MAX_PAIRS + 31) / 32], const SimScratch *s) {
-  memset(overlap_pairs, 0, (SIM_MAX_PAIRS + 31) / 32 * sizeof *overlap_pairs);
+SIM_FN void sim_step_store_overlaps(uint32_t overlap_pairs[(SIM_PAIRS_MAX + 31) / 32], const SimScratch *s) {
+  memset(overlap_pairs, 0, (SIM_PAIRS_MAX + 31) / 32 * sizeof *overlap_pairs);
   for (int i = 0; i < s->overlap_pair_count; i++)
     overlap_pairs[s->overlap_pairs[i].pair / 32] |= (uint32_t)1 << s->overlap_pairs[i].pair % 32;
 }

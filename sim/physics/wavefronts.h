@@ -12,13 +12,13 @@
 #include "sim/physics/step.h"
 
 enum {
-  SIM_WAVEFRONTS_MAX = SIM_MAX_BATCHES, /* a group never needs more than one additional wavefront */
+  SIM_WAVEFRONTS_MAX = SIM_BATCHES_MAX, /* a group never needs more than one additional wavefront */
   SIM_WAVEFRONT_MOVES = 0x80,           /* flag of a body's index: it can move */
   SIM_WAVEFRONT_SCHEDULED = 0x80,       /* flag of SimWavefrontContact.stage: a wavefront's index, not a group's */
   SIM_WAVEFRONT_ALONE = 255,            /* sum_order of a contact that shares no moving body with its group */
   SIM_WAVEFRONT_BITS = 5,               /* bits of a wavefront's size: at most 16 contacts of a group that shares
                                          * bodies, and fewer others than bodies can move */
-  SIM_WAVEFRONT_MOST = (1 << SIM_WAVEFRONT_BITS) - 1,
+  SIM_WAVEFRONT_MAX = (1 << SIM_WAVEFRONT_BITS) - 1,
 };
 
 /* Contact to schedule, by index in the model's order. */
@@ -86,7 +86,7 @@ SIM_FN SimWavefrontGroup sim_wavefronts_analyze(const SimWavefrontContact *conta
 }
 
 SIM_FN unsigned sim_wavefronts_size(uint64_t sizes, unsigned wavefront) {
-  return (unsigned)(sizes >> SIM_WAVEFRONT_BITS * wavefront) & SIM_WAVEFRONT_MOST;
+  return (unsigned)(sizes >> SIM_WAVEFRONT_BITS * wavefront) & SIM_WAVEFRONT_MAX;
 }
 
 /* Schedules `count` contacts whose stage is their group: sets stage, sum_order and position. */

@@ -15,12 +15,12 @@
 enum { SIM_SOLVER_ITERATIONS = 10, SIM_SOLVER_LANES = 16 };
 
 enum {
-  SIM_MAX_RR = SIM_MAX_POLYGONS * (SIM_MAX_POLYGONS - 1) / 2 - 6, /* without pairs of two statics */
-  SIM_MAX_CR = SIM_MAX_CIRCLES * SIM_MAX_POLYGONS,
-  SIM_MAX_CC = SIM_MAX_CIRCLES * (SIM_MAX_CIRCLES - 1) / 2,
-  SIM_MAX_PAIRS = SIM_MAX_RR + SIM_MAX_CR + SIM_MAX_CC,
-  SIM_MAX_CONTACTS = 2 * SIM_MAX_RR + SIM_MAX_CR + SIM_MAX_CC,
-  SIM_WARM_WORDS = (SIM_MAX_CONTACTS + 63) / 64,
+  SIM_RR_MAX = SIM_POLYGONS_MAX * (SIM_POLYGONS_MAX - 1) / 2 - 6, /* without pairs of two statics */
+  SIM_CR_MAX = SIM_CIRCLES_MAX * SIM_POLYGONS_MAX,
+  SIM_CC_MAX = SIM_CIRCLES_MAX * (SIM_CIRCLES_MAX - 1) / 2,
+  SIM_PAIRS_MAX = SIM_RR_MAX + SIM_CR_MAX + SIM_CC_MAX,
+  SIM_CONTACTS_MAX = 2 * SIM_RR_MAX + SIM_CR_MAX + SIM_CC_MAX,
+  SIM_WARM_WORDS = (SIM_CONTACTS_MAX + 63) / 64,
 };
 enum { SIM_RR, SIM_CR, SIM_CC, SIM_PAIR_KINDS };
 
@@ -74,17 +74,17 @@ typedef struct SimVelocityDelta {
 
 /* State of a world, just under 2 KiB. Impulses of inactive contacts and joints are 0. */
 typedef struct SimWorld {
-  SIM_ALIGN_RECORD SimBody body[SIM_MAX_SHAPES];
-  SimVec joint_impulse[SIM_MAX_JOINTS];
-  real joint_spin_impulse[SIM_MAX_JOINTS];
-  SimVec contact_impulse[SIM_MAX_CONTACTS]; /* x along the normal, y along the tangent */
+  SIM_ALIGN_RECORD SimBody body[SIM_SHAPES_MAX];
+  SimVec joint_impulse[SIM_JOINTS_MAX];
+  real joint_spin_impulse[SIM_JOINTS_MAX];
+  SimVec contact_impulse[SIM_CONTACTS_MAX]; /* x along the normal, y along the tangent */
   uint64_t warm[SIM_WARM_WORDS];            /* a bit for each contact impulse that may be nonzero */
   real last_distance;                       /* -1: none yet in this episode */
   int32_t level, timestep;
   uint32_t episode;
   int32_t keeps_level;                      /* whether auto-reset starts the same level again */
   /* bits of the pairs in SimModel.pair that overlapped in the last step; for observations only */
-  uint32_t overlap_pairs[(SIM_MAX_PAIRS + 31) / 32];
+  uint32_t overlap_pairs[(SIM_PAIRS_MAX + 31) / 32];
 } SimWorld;
 
 #endif

@@ -23,8 +23,8 @@ _Static_assert(offsetof(SimJointModel, a) == SIM_JOINT_REALS * sizeof(float) &&
 _Static_assert(sizeof(SimOutline) == SIM_LANES_OUTLINE * sizeof(float) &&
                offsetof(SimOutline, triangle) == 32 * sizeof(float), "outlines");
 _Static_assert(sizeof(SimBox) == SIM_LANES_BOX * sizeof(float), "boxes");
-_Static_assert((int)SIM_LANES_JOINTS == (int)SIM_MAX_JOINTS && (int)SIM_LANES_CONTACTS >= (int)SIM_MAX_CONTACTS &&
-               (int)SIM_LANES_GROUPS == (int)SIM_MAX_GROUPS && (int)SIM_LANES_SLOTS >= (int)SIM_MAX_SHAPES &&
+_Static_assert((int)SIM_LANES_JOINTS == (int)SIM_JOINTS_MAX && (int)SIM_LANES_CONTACTS >= (int)SIM_CONTACTS_MAX &&
+               (int)SIM_LANES_GROUPS == (int)SIM_GROUPS_MAX && (int)SIM_LANES_SLOTS >= (int)SIM_SHAPES_MAX &&
                (int)SIM_LANES_POSITIONS == (int)SIM_LANES_GROUPS * (int)SIM_SOLVER_LANES, "sizes");
 
 /* ---- choice of the kernels --------------------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ static void test_pair(SimBlock *block, int w, int kind, int i, SimContact *conta
 static SimContact *find_pairs(SimBlock *block, int w, int first, SimContact *contact) {
   const SimModel *model = block->model[w];
   const int pairs = model->pair_end[SIM_CC];
-  uint64_t overlap_bits[(SIM_MAX_PAIRS + 63) / 64];
+  uint64_t overlap_bits[(SIM_PAIRS_MAX + 63) / 64];
   int kind = SIM_RR;
 
   block->kernels->find_overlaps((const float *)block->geometry[w].box, model->pair_box, pairs, overlap_bits);
@@ -192,7 +192,7 @@ static void plan_contacts(SimBlock *block, int w, const SimContact *contact) {
  * level, so that contacts join the same bodies; the group sizes. Contact counts descend for even numbers of joints and
  * ascend for odd ones, so that a vector that spans two numbers of joints holds worlds with similar contact counts. */
 enum { COUNTED_CONTACTS = 32, COUNTED_LEVELS = 256, COUNTED_GROUPS = 64 };
-enum { SORT_KEYS = (SIM_MAX_JOINTS + 1) * COUNTED_CONTACTS };
+enum { SORT_KEYS = (SIM_JOINTS_MAX + 1) * COUNTED_CONTACTS };
 
 static SimLanesSortKey sort_key_of(const SimLanesWorld *lane, int level) {
   const int contacts = lane->contact_count < COUNTED_CONTACTS ? lane->contact_count : COUNTED_CONTACTS - 1;
@@ -208,7 +208,7 @@ typedef struct Slots {
   SimLanesWorld *lane;
   const SimModel *model;
   int moving, still;          /* next free slot of each kind */
-  uint8_t of[SIM_MAX_SHAPES]; /* [shape] slot, valid where `given` has the shape's bit */
+  uint8_t of[SIM_SHAPES_MAX]; /* [shape] slot, valid where `given` has the shape's bit */
   unsigned given;
 } Slots;
 
@@ -226,7 +226,7 @@ static unsigned slot_of(Slots *slots, int k) {
 /* Writes the contacts in the solver's order, and each contact's position in it for the listing. `in_order` is set when
  * every moving body meets its contacts by ascending number. */
 static void plan_order(SimLanesWorld *lane, const SimScratch *s, const SimContact *contact, Slots *slots) {
-  uint8_t place[SIM_LANES_CONTACTS], least[SIM_MAX_SHAPES] = {0};
+  uint8_t place[SIM_LANES_CONTACTS], least[SIM_SHAPES_MAX] = {0};
   lane->in_order = true;
 
   for (int i = 0; i < s->order_count; i++) {
@@ -340,7 +340,7 @@ static int push_worlds(SimBlock *block, int first, int count) {
   int end = first, pairs = 0;
   contact[first] = block->contact;
 
-  for (; end < count && pairs <= SIM_BLOCK_PAIRS - SIM_MAX_PAIRS; end++) {
+  for (; end < count && pairs <= SIM_BLOCK_PAIRS - SIM_PAIRS_MAX; end++) {
     contact[end + 1] = find_pairs(block, end, pairs, contact[end]);
     pairs = block->pair_end[end];
   }

@@ -28,8 +28,8 @@ typedef struct SimBlockPlan {
   SimLanesWorld lane;
   const SimModel *model;      /* model of the plan; NULL: no plan yet */
   int pair_count, bits;       /* bits: rewards of the touching pairs */
-  uint8_t pair[SIM_MAX_PAIRS + 7], points[SIM_MAX_PAIRS + 7]; /* [pair_count] copies of SimBlock's pair and points */
-  uint32_t overlap_pairs[(SIM_MAX_PAIRS + 31) / 32]; /* copied to SimWorld */
+  uint8_t pair[SIM_PAIRS_MAX + 7], points[SIM_PAIRS_MAX + 7]; /* [pair_count] copies of SimBlock's pair and points */
+  uint32_t overlap_pairs[(SIM_PAIRS_MAX + 31) / 32]; /* copied to SimWorld */
   uint64_t warm[SIM_WARM_WORDS];
 } SimBlockPlan;
 
@@ -44,14 +44,14 @@ typedef struct SimBlock {
   SimBlockPlan *plan; /* [world] */
   SimBlockPlan own_plan[SIM_BLOCK_WORLDS]; /* plans of worlds that keep none between steps */
   /* Moving bodies, moving polygons and driven motors of all worlds, constant for an environment step. */
-  float *body[SIM_BLOCK_WORLDS * SIM_MAX_SHAPES];
-  SimLanesPolygon polygon[SIM_BLOCK_WORLDS * SIM_MAX_POLYGONS];
-  SimLanesMotor motor[SIM_BLOCK_WORLDS * SIM_MAX_JOINTS];
+  float *body[SIM_BLOCK_WORLDS * SIM_SHAPES_MAX];
+  SimLanesPolygon polygon[SIM_BLOCK_WORLDS * SIM_POLYGONS_MAX];
+  SimLanesMotor motor[SIM_BLOCK_WORLDS * SIM_JOINTS_MAX];
   int body_count, polygon_count, motor_end[SIM_BLOCK_WORLDS], body_end[SIM_BLOCK_WORLDS];
   bool shows;                   /* whether to write flat observations */
   /* [moving body] observed features, if `shows`; output */
-  float shown[SIM_BLOCK_WORLDS * SIM_MAX_SHAPES][SIM_LANES_SHOWN];
-  float spin[SIM_BLOCK_WORLDS][SIM_MAX_JOINTS]; /* angular impulses of the motors */
+  float shown[SIM_BLOCK_WORLDS * SIM_SHAPES_MAX][SIM_LANES_SHOWN];
+  float spin[SIM_BLOCK_WORLDS][SIM_JOINTS_MAX]; /* angular impulses of the motors */
   SimGeometry geometry[SIM_BLOCK_WORLDS];
   /* Pairs with overlapping boxes as indices into SimModel.pair, the number of contacts of each, and the end of each
    * world's pairs. Padded so that eight bytes may be read from any element. */

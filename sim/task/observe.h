@@ -31,13 +31,13 @@ SIM_FN int sim_observe_offset(SimSize size, int k) {
 SIM_FN void sim_observe_body(const SimBody *body, float *row) {
   real f[SIM_OBSERVE_MOVING];
   sim_observe_moving(body, f);
-  row[0] = f[0];
-  row[1] = f[1];
-  row[2] = f[2];
-  row[3] = f[3];
-  row[7] = f[4];
-  row[12] = f[5];
-  row[13] = f[6];
+  row[SIM_COMPONENT_X] = f[0];
+  row[SIM_COMPONENT_Y] = f[1];
+  row[SIM_COMPONENT_VX] = f[2];
+  row[SIM_COMPONENT_VY] = f[3];
+  row[SIM_COMPONENT_SPIN] = f[4];
+  row[SIM_COMPONENT_SINE] = f[5];
+  row[SIM_COMPONENT_COSINE] = f[6];
 }
 
 /* Returns the source of feature k of an observation. */
@@ -55,7 +55,9 @@ SIM_FN SimObserved sim_observe_source(SimSize size, int k) {
 
 /* Sets used[i] = 1 for the features that sim_observe_body writes. */
 static inline void sim_observe_mark_body(uint8_t *used) {
-  static const uint8_t written[SIM_OBSERVE_MOVING] = {0, 1, 2, 3, 7, 12, 13};
+  static const uint8_t written[SIM_OBSERVE_MOVING] = {
+    SIM_COMPONENT_X, SIM_COMPONENT_Y, SIM_COMPONENT_VX, SIM_COMPONENT_VY, SIM_COMPONENT_SPIN, SIM_COMPONENT_SINE,
+    SIM_COMPONENT_COSINE};
   for (size_t i = 0; i < sizeof written; i++) used[written[i]] = 1;
 }
 

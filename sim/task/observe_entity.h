@@ -35,26 +35,26 @@ void sim_observe_padded(const SimModel *model, const SimWorld *world, const floa
 SIM_FN real sim_entity_component(const SimBody *body, int component, real otherwise) {
   real x;
   switch (component) {
-    case 0: x = body->position.x; break;
-    case 1: x = body->position.y; break;
-    case 2: x = body->velocity.x; break;
-    case 3: x = body->velocity.y; break;
-    case 7: x = sim_observe_angular_velocity(body->angular_velocity); break;
-    case 12: x = body->sine; break;
-    case 13: x = body->cosine; break;
+    case SIM_COMPONENT_X: x = body->position.x; break;
+    case SIM_COMPONENT_Y: x = body->position.y; break;
+    case SIM_COMPONENT_VX: x = body->velocity.x; break;
+    case SIM_COMPONENT_VY: x = body->velocity.y; break;
+    case SIM_COMPONENT_SPIN: x = sim_observe_angular_velocity(body->angular_velocity); break;
+    case SIM_COMPONENT_SINE: x = body->sine; break;
+    case SIM_COMPONENT_COSINE: x = body->cosine; break;
     default: return otherwise;
   }
-  return real_select(real_is_nan(x), real_of(component == 13 ? 1.0f : 0.0f), x);
+  return real_select(real_is_nan(x), real_of(component == SIM_COMPONENT_COSINE ? 1.0f : 0.0f), x);
 }
 
 SIM_FN void sim_entity_write_body(const SimBody *body, float *row) {
-  row[0] = sim_entity_component(body, 0, 0.0f);
-  row[1] = sim_entity_component(body, 1, 0.0f);
-  row[2] = sim_entity_component(body, 2, 0.0f);
-  row[3] = sim_entity_component(body, 3, 0.0f);
-  row[7] = sim_entity_component(body, 7, 0.0f);
-  row[12] = sim_entity_component(body, 12, 0.0f);
-  row[13] = sim_entity_component(body, 13, 0.0f);
+  row[SIM_COMPONENT_X] = sim_entity_component(body, SIM_COMPONENT_X, 0.0f);
+  row[SIM_COMPONENT_Y] = sim_entity_component(body, SIM_COMPONENT_Y, 0.0f);
+  row[SIM_COMPONENT_VX] = sim_entity_component(body, SIM_COMPONENT_VX, 0.0f);
+  row[SIM_COMPONENT_VY] = sim_entity_component(body, SIM_COMPONENT_VY, 0.0f);
+  row[SIM_COMPONENT_SPIN] = sim_entity_component(body, SIM_COMPONENT_SPIN, 0.0f);
+  row[SIM_COMPONENT_SINE] = sim_entity_component(body, SIM_COMPONENT_SINE, 0.0f);
+  row[SIM_COMPONENT_COSINE] = sim_entity_component(body, SIM_COMPONENT_COSINE, 0.0f);
 }
 
 /* ---- single scalars, for a GPU ----------------------------------------------------------------------------------- */
@@ -72,8 +72,8 @@ SIM_FN bool sim_entity_overlap(const SimModel *model, const SimWorld *world, int
 /* Returns the source of element k of an entity observation. */
 SIM_FN SimObserved sim_entity_source(const SimEntityLayout *l, int k) {
   const bool polygon = k < l->circles;
-  const int at = polygon ? k : k - l->circles, width = polygon ? SIM_ENTITY_POLYGON : SIM_ENTITY_CIRCLE;
-  if (k < l->joints) return sim_observed_component(k, at / width + (polygon ? 0 : l->size.polygons), at % width);
+  const int index = polygon ? k : k - l->circles, width = polygon ? SIM_ENTITY_POLYGON : SIM_ENTITY_CIRCLE;
+  if (k < l->joints) return sim_observed_component(k, index / width + (polygon ? 0 : l->size.polygons), index % width);
   SimObserved o = {(uint16_t)k, 0, SIM_OBSERVED_CONSTANT};
   if (k < l->attention) return o;
   o.shape = (uint8_t)((k - l->attention) / l->shapes);

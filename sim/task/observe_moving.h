@@ -6,7 +6,17 @@
 
 #include "sim/physics/model.h"
 
-enum { SIM_OBSERVE_MOVING = 7 };
+enum { SIM_OBSERVE_MOVING = 7 }; /* number of components that change while a shape moves */
+
+/* Components of a shape by their index in its row. */
+enum {
+  SIM_COMPONENT_X, SIM_COMPONENT_Y, SIM_COMPONENT_VX, SIM_COMPONENT_VY, /* change */
+  SIM_COMPONENT_INVERSE_MASS, SIM_COMPONENT_INVERSE_INERTIA, SIM_COMPONENT_DENSITY,
+  SIM_COMPONENT_SPIN,          /* angular velocity; changes */
+  SIM_COMPONENT_ROLE,          /* and the three after it: one-hot */
+  SIM_COMPONENT_SINE = 12, SIM_COMPONENT_COSINE, /* of the rotation; change */
+  SIM_COMPONENT_FRICTION, SIM_COMPONENT_RESTITUTION,
+};
 #define SIM_OBSERVE_CLIP 10.0f
 
 SIM_FN real sim_observe_clip(real x) {
@@ -20,13 +30,13 @@ SIM_FN real sim_observe_angular_velocity(real w) { return real_tanh(real_quotien
 /* Returns feature `component` of a moving shape; `otherwise` where it is constant. */
 SIM_FN real sim_observe_component(const SimBody *body, int component, real otherwise) {
   switch (component) {
-    case 0: return sim_observe_clip(body->position.x);
-    case 1: return sim_observe_clip(body->position.y);
-    case 2: return sim_observe_clip(body->velocity.x);
-    case 3: return sim_observe_clip(body->velocity.y);
-    case 7: return sim_observe_clip(sim_observe_angular_velocity(body->angular_velocity));
-    case 12: return sim_observe_clip(body->sine);
-    case 13: return sim_observe_clip(body->cosine);
+    case SIM_COMPONENT_X: return sim_observe_clip(body->position.x);
+    case SIM_COMPONENT_Y: return sim_observe_clip(body->position.y);
+    case SIM_COMPONENT_VX: return sim_observe_clip(body->velocity.x);
+    case SIM_COMPONENT_VY: return sim_observe_clip(body->velocity.y);
+    case SIM_COMPONENT_SPIN: return sim_observe_clip(sim_observe_angular_velocity(body->angular_velocity));
+    case SIM_COMPONENT_SINE: return sim_observe_clip(body->sine);
+    case SIM_COMPONENT_COSINE: return sim_observe_clip(body->cosine);
     default: return otherwise;
   }
 }
@@ -51,13 +61,13 @@ enum {
 SIM_FN SimObserved sim_observed_component(int place, int shape, int component) {
   SimObserved o = {(uint16_t)place, (uint8_t)shape, SIM_OBSERVED_CONSTANT};
   switch (component) {
-    case 0: o.number = offsetof(SimBody, position.x) / sizeof(real); break;
-    case 1: o.number = offsetof(SimBody, position.y) / sizeof(real); break;
-    case 2: o.number = offsetof(SimBody, velocity.x) / sizeof(real); break;
-    case 3: o.number = offsetof(SimBody, velocity.y) / sizeof(real); break;
-    case 7: o.number = SIM_OBSERVED_ANGULAR_VELOCITY; break;
-    case 12: o.number = offsetof(SimBody, sine) / sizeof(real); break;
-    case 13: o.number = SIM_OBSERVED_COSINE; break;
+    case SIM_COMPONENT_X: o.number = offsetof(SimBody, position.x) / sizeof(real); break;
+    case SIM_COMPONENT_Y: o.number = offsetof(SimBody, position.y) / sizeof(real); break;
+    case SIM_COMPONENT_VX: o.number = offsetof(SimBody, velocity.x) / sizeof(real); break;
+    case SIM_COMPONENT_VY: o.number = offsetof(SimBody, velocity.y) / sizeof(real); break;
+    case SIM_COMPONENT_SPIN: o.number = SIM_OBSERVED_ANGULAR_VELOCITY; break;
+    case SIM_COMPONENT_SINE: o.number = offsetof(SimBody, sine) / sizeof(real); break;
+    case SIM_COMPONENT_COSINE: o.number = SIM_OBSERVED_COSINE; break;
     default: o.shape = 0;
   }
   return o;
@@ -66,13 +76,13 @@ SIM_FN SimObserved sim_observed_component(int place, int shape, int component) {
 /* Writes all components, in order. */
 SIM_FN void sim_observe_moving(const SimBody *body, real f[SIM_OBSERVE_MOVING]) {
   const real none = real_of(0.0f);
-  f[0] = sim_observe_component(body, 0, none);
-  f[1] = sim_observe_component(body, 1, none);
-  f[2] = sim_observe_component(body, 2, none);
-  f[3] = sim_observe_component(body, 3, none);
-  f[4] = sim_observe_component(body, 7, none);
-  f[5] = sim_observe_component(body, 12, none);
-  f[6] = sim_observe_component(body, 13, none);
+  f[0] = sim_observe_component(body, SIM_COMPONENT_X, none);
+  f[1] = sim_observe_component(body, SIM_COMPONENT_Y, none);
+  f[2] = sim_observe_component(body, SIM_COMPONENT_VX, none);
+  f[3] = sim_observe_component(body, SIM_COMPONENT_VY, none);
+  f[4] = sim_observe_component(body, SIM_COMPONENT_SPIN, none);
+  f[5] = sim_observe_component(body, SIM_COMPONENT_SINE, none);
+  f[6] = sim_observe_component(body, SIM_COMPONENT_COSINE, none);
 }
 
 #endif

@@ -12,19 +12,19 @@
 /* Writes the sixteen values that both kinds of shape begin with. */
 SIM_CALLED_FN void sim_observe_write_shape(const SimShape *shape, float *row) {
   RealSinCos turn = real_sin_cos(shape->rotation);
-  row[0] = shape->x;
-  row[1] = shape->y;
-  row[2] = shape->vx;
-  row[3] = shape->vy;
-  row[4] = shape->inverse_mass;
-  row[5] = shape->inverse_inertia;
-  row[6] = shape->density;
-  row[7] = real_tanh(shape->angular_velocity / 10.0f);
-  row[8 + shape->role] = 1.0f;
-  row[12] = turn.sine;
-  row[13] = turn.cosine;
-  row[14] = shape->friction;
-  row[15] = shape->restitution;
+  row[SIM_COMPONENT_X] = shape->x;
+  row[SIM_COMPONENT_Y] = shape->y;
+  row[SIM_COMPONENT_VX] = shape->vx;
+  row[SIM_COMPONENT_VY] = shape->vy;
+  row[SIM_COMPONENT_INVERSE_MASS] = shape->inverse_mass;
+  row[SIM_COMPONENT_INVERSE_INERTIA] = shape->inverse_inertia;
+  row[SIM_COMPONENT_DENSITY] = shape->density;
+  row[SIM_COMPONENT_SPIN] = real_tanh(shape->angular_velocity / 10.0f);
+  row[SIM_COMPONENT_ROLE + shape->role] = 1.0f;
+  row[SIM_COMPONENT_SINE] = turn.sine;
+  row[SIM_COMPONENT_COSINE] = turn.cosine;
+  row[SIM_COMPONENT_FRICTION] = shape->friction;
+  row[SIM_COMPONENT_RESTITUTION] = shape->restitution;
 }
 
 /* Writes an entity's features as all observations have them, not clipped, into a row of zeros. Joints are seen from b
@@ -172,8 +172,8 @@ SIM_FN bool sim_entity_is_active(const SimLevel *level, int k) {
 
 /* A shape is neither its own neighbor nor overlaps itself; the other relations include it. */
 SIM_FN void sim_entity_write_attention(const SimLevel *level, const SimEntityLayout *l, float *row) {
-  int group[SIM_MAX_SHAPES];
-  uint8_t bits[SIM_MAX_SHAPES][SIM_MAX_SHAPES] = {0};
+  int group[SIM_SHAPES_MAX];
+  uint8_t bits[SIM_SHAPES_MAX][SIM_SHAPES_MAX] = {0};
   sim_model_groups(level, group);
 
   for (int i = 0; i < l->shapes; i++) {

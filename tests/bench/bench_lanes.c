@@ -65,7 +65,7 @@ static int pack(const uint64_t *sizes, const unsigned *shares, int count, int *s
     rest = 0;
     for (int i = 0; i < 2 * count; i++) { /* parts with further wavefronts, then the others */
       const int w = i % count;
-      const unsigned size = (unsigned)left[w] & SIM_WAVEFRONT_MOST;
+      const unsigned size = (unsigned)left[w] & SIM_WAVEFRONT_MAX;
       if (was_more[w] != (i < count)) continue;
       before += size;
       if (size > 0 && before <= SIM_WARP_LANES) {
@@ -130,7 +130,7 @@ static Cost step_cost(const Load *load, int count, int shapes) {
 static Need need_of(const SimModel *model, const SimCommand *command, SimScratch *s) {
   Need n = {.moving = model->moving_count, .pairs = model->pair_end[SIM_CC], .contacts = s->contact_count,
             .groups = s->group_count, .joints = model->joint_count, .goals = model->goal_count};
-  SimWavefrontContact scheduled[SIM_MAX_CONTACTS];
+  SimWavefrontContact scheduled[SIM_CONTACTS_MAX];
   int overlap_pairs = 0;
   unsigned present = 0;
   for (int i = 0; i < model->thruster_count; i++) n.thrusters += sim_task_thruster(&model->thruster[i], command) != 0;

@@ -5,7 +5,7 @@
 #include "sim/levels/level_set.h"
 #include "traj_read.h"
 
-enum { GOLDEN_MAX_ROWS = 512 };
+enum { GOLDEN_ROWS_MAX = 512 };
 
 typedef struct GoldenRow { int kind, number, slot; GoldenContact contact; } GoldenRow;
 
@@ -19,7 +19,7 @@ typedef struct GoldenTraj {
   float *observation;
   TrajTolerance tolerance;
   int t, last_compared;
-  GoldenRow row[GOLDEN_MAX_ROWS];   /* M rows of this t */
+  GoldenRow row[GOLDEN_ROWS_MAX];   /* M rows of this t */
   int row_count;
   bool detailed;                    /* this t has J, T and M rows; unlisted elements are inactive */
 } GoldenTraj;
@@ -137,9 +137,9 @@ static inline void golden_traj_manifold(GoldenTraj *traj, const TrajFile *file) 
   for (int kind = 0; kind < SIM_PAIR_KINDS && file->count > 14; kind++) {
     if (strcmp(file->field[2], kinds[kind]) == 0) row.kind = kind;
   }
-  row.number = traj_index(file, 3, SIM_MAX_PAIRS);
+  row.number = traj_index(file, 3, SIM_PAIRS_MAX);
   row.slot = traj_index(file, 4, 2);
-  if (row.kind < 0 || row.number < 0 || row.slot < 0 || traj->row_count == GOLDEN_MAX_ROWS) {
+  if (row.kind < 0 || row.number < 0 || row.slot < 0 || traj->row_count == GOLDEN_ROWS_MAX) {
     golden_wrong(&traj->report, "line %d: not a manifold", file->line);
     return;
   }

@@ -41,7 +41,7 @@ static inline double golden_output(const GoldenUnit *unit, int step, const char 
 }
 
 static inline int golden_slot(const GoldenUnit *unit, const char *name) {
-  return traj_index(&unit->file, golden_column(unit, "%s", name), SIM_MAX_SHAPES);
+  return traj_index(&unit->file, golden_column(unit, "%s", name), SIM_SHAPES_MAX);
 }
 
 static inline SimShape *golden_shape(SimLevel *level, int slot) {

@@ -8,7 +8,7 @@
 
 #include "trainer/nets/encoder.h"
 
-enum { ORACLE_SHAPES = 1 + SIM_MAX_SHAPES, ORACLE_WIDTH = 128, ORACLE_HEADS = 8 };
+enum { ORACLE_SHAPES = 1 + SIM_SHAPES_MAX, ORACLE_WIDTH = 128, ORACLE_HEADS = 8 };
 typedef double OracleShapes[ORACLE_SHAPES][ORACLE_WIDTH];
 
 static inline const double *oracle_tensor(const EncoderShape *shape, const double *theta, const char *name) {

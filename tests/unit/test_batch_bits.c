@@ -127,7 +127,7 @@ static uint64_t mix(uint64_t hash, const void *data, size_t bytes) {
 
 /* All of a world's state, in an order that does not depend on how it lies in memory. */
 static uint64_t mix_world(uint64_t hash, const SimWorld *world) {
-  for (int k = 0; k < SIM_MAX_SHAPES; k++) {
+  for (int k = 0; k < SIM_SHAPES_MAX; k++) {
     const SimBody *body = &world->body[k];
     hash = mix(hash, &body->position, sizeof body->position);
     hash = mix(hash, &body->velocity, sizeof body->velocity);

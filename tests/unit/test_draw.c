@@ -41,13 +41,13 @@ static void test_colors(void **state) {
 
 /* The full list would not fit if a level could hold more than SIM_DRAW_ITEMS of everything. */
 static void test_fullest_level(void **state) {
-  SimSize size = {SIM_MAX_POLYGONS, SIM_MAX_CIRCLES, SIM_MAX_JOINTS, SIM_MAX_THRUSTERS};
+  SimSize size = {SIM_POLYGONS_MAX, SIM_CIRCLES_MAX, SIM_JOINTS_MAX, SIM_THRUSTERS_MAX};
   SimLevel level = sim_level_empty(size, true);
   SimDrawing drawing;
-  for (int i = 4; i < SIM_MAX_POLYGONS; i++) set_rect(&level.polygon[i], 2, 2, 0.1f, 0.1f, 0, false);
-  for (int i = 0; i < SIM_MAX_CIRCLES; i++) set_disc(&level.circle[i], 2, 2, 0.1f, 0, false);
-  for (int i = 0; i < SIM_MAX_JOINTS; i++) level.joint[i] = (SimJoint){.a = 4, .b = 5 + i, .active = true};
-  for (int i = 0; i < SIM_MAX_THRUSTERS; i++) level.thruster[i] = (SimThruster){.shape = 4, .active = true};
+  for (int i = 4; i < SIM_POLYGONS_MAX; i++) set_rect(&level.polygon[i], 2, 2, 0.1f, 0.1f, 0, false);
+  for (int i = 0; i < SIM_CIRCLES_MAX; i++) set_disc(&level.circle[i], 2, 2, 0.1f, 0, false);
+  for (int i = 0; i < SIM_JOINTS_MAX; i++) level.joint[i] = (SimJoint){.a = 4, .b = 5 + i, .active = true};
+  for (int i = 0; i < SIM_THRUSTERS_MAX; i++) level.thruster[i] = (SimThruster){.shape = 4, .active = true};
   sim_draw_world(&level, NULL, &drawing);
   assert_int_equal(drawing.count, SIM_DRAW_ITEMS);
 }
@@ -61,6 +61,7 @@ static void test_joints_hold_bodies(void **state) {
   options.worlds = set.count;
   options.auto_reset = false;
   assert_int_equal(sim_batch_create(&options, &set, &batch), CORE_OK);
+
   uint8_t actions[64 * SIM_ACTIONS] = {0};
   int32_t own[64];
   for (int w = 0; w < set.count; w++) own[w] = w;
@@ -70,18 +71,22 @@ static void test_joints_hold_bodies(void **state) {
       SimLevel world;
       SimDrawing drawing;
       int joints = 0, thrusters = 0;
+
       sim_batch_get_world(batch, w, &world);
       sim_draw_world(&world, NULL, &drawing);
       for (int i = 0; i < world.size.joints; i++) joints += world.joint[i].active;
       for (int i = 0; i < world.size.thrusters; i++) thrusters += world.thruster[i].active;
+
       int first = drawing.count - joints - 2 * thrusters;
       for (int i = 0, k = first; i < world.size.joints; i++) {
         const SimJoint *joint = &world.joint[i];
         if (!joint->active) continue;
+
         int b = joint->b;
         const SimShape *body = b < world.size.polygons ? &world.polygon[b] : &world.circle[b - world.size.polygons];
         float x = body->x + cosf(body->rotation) * joint->b_x - sinf(body->rotation) * joint->b_y;
         float y = body->y + sinf(body->rotation) * joint->b_x + cosf(body->rotation) * joint->b_y;
+
         const SimDrawItem *item = &drawing.item[k++];
         float shown_x = item->corners ? (item->x[0] + item->x[2]) / 2 : item->x[0];
         float shown_y = item->corners ? (item->y[0] + item->y[2]) / 2 : item->y[0];
@@ -163,6 +168,7 @@ static bool is_well_formed(const char *xml) {
     if (*c == '&' && strncmp(c, "&amp;", 5) && strncmp(c, "&lt;", 4) && strncmp(c, "&gt;", 4) &&
         strncmp(c, "&quot;", 6) && strncmp(c, "&apos;", 6)) return false;
     if (*c != '<') continue;
+
     bool closing = c[1] == '/', quoted = false;
     const char *name = c + 1 + closing;
     size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz");
@@ -171,6 +177,7 @@ static bool is_well_formed(const char *xml) {
       if (*c == '"') quoted = !quoted;
       if (*c == '<') return false;
     }
+
     if (*c != '>' || quoted) return false;
     if (closing) {
       if (depth == 0 || strlen(open[depth - 1]) != length || memcmp(open[depth - 1], name, length) != 0) return false;

@@ -55,11 +55,13 @@ static void record_noop(const SimLevelSet *set) {
   uint8_t *actions = core_memory_zero_allocate(count, SIM_ACTIONS), *done = core_memory_zero_allocate(count, 4);
   uint8_t *solved = done + count, *ended = solved + count, *won = ended + count;
   int32_t *level = core_memory_zero_allocate(count, sizeof *level);
+
   options.worlds = set->count;
   options.auto_reset = false;
   for (int w = 0; w < set->count; w++) level[w] = w;
   assert_int_equal(sim_batch_create(&options, set, &batch), CORE_OK);
   sim_batch_reset_to(batch, level, NULL);
+
   for (int step = 0; step < SIM_FILTER_STEPS; step++) {
     sim_batch_step(batch, actions, &(SimStepOut){.done = done, .solved = solved});
     for (int w = 0; w < set->count; w++) {
@@ -72,12 +74,14 @@ static void record_noop(const SimLevelSet *set) {
       record(done[w], "noop1_done");
     }
   }
+
   for (int w = 0; w < set->count; w++) {
     record(ended[w], "noop64_done");
     record(won[w], "noop64_filter_solved");
     record(won[w], "noop64_first_done_is_goal");
     record(ended[w] && !won[w], "noop64_first_done_is_red");
   }
+
   sim_batch_destroy(&batch);
   free(actions);
   free(done);
@@ -141,6 +145,7 @@ static void test_distribution(void **state) {
     skip();
   }
   assert_int_equal(core_files_read(TABLE, 0, &table, &bytes), CORE_OK);
+
   for (int s = 0; s < SIZES; s++) {
     SimLevelSet set = draw_many(*sizes[s].size, 1, SAMPLES);
     statistics_clear();
@@ -153,6 +158,7 @@ static void test_distribution(void **state) {
     compare_all(table, sizes[s].name, "filtered", SAMPLES / 2, &worst);
     sim_level_set_free(&set);
   }
+
   statistics_clear();
   free(table);
   print_message("# %d rows, largest z of a mean %.2f (%s)\n", worst.rows, worst.z, worst.name);
@@ -279,7 +285,7 @@ static void check_joint(const SimLevel *level, const SimJoint *j) {
 }
 
 static void check_joints(const SimLevel *level) {
-  int degree[SIM_MAX_SHAPES] = {0}, fixed = 0, revolute = 0;
+  int degree[SIM_SHAPES_MAX] = {0}, fixed = 0, revolute = 0;
   for (int k = 0; k < level->size.joints; k++) {
     const SimJoint *j = &level->joint[k];
     if (!j->active) continue;
@@ -409,10 +415,12 @@ static void test_filter(void **state) {
     SimLevelSet drawn = draw_many(*sizes[s].size, 11, 2 * KEPT), kept;
     uint8_t before[2 * KEPT], after[KEPT];
     int solved_before = 0, solved_after = 0, from_first_half = 0, place = -1;
+
     assert_int_equal(sim_filter_noop(&drawn, before), CORE_OK);
     assert_int_equal(sim_generate_filtered(*sizes[s].size, 11, 0, KEPT, &kept), CORE_OK);
     assert_int_equal(kept.count, KEPT);
     assert_int_equal(sim_filter_noop(&kept, after), CORE_OK);
+
     for (int i = 0; i < 2 * KEPT; i++) solved_before += before[i];
     for (int i = 0; i < KEPT; i++) {
       int from = place + 1;
@@ -423,6 +431,7 @@ static void test_filter(void **state) {
       solved_after += after[i];
       from_first_half += from < KEPT;
     }
+
     assert_in_range(solved_before, 70, 220);
     assert_in_range(solved_after, 0, 2);
     assert_in_range(from_first_half, KEPT / 2 - 45, KEPT / 2 + 45); /* 4 sd of a draw without replacement */

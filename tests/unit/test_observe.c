@@ -209,8 +209,8 @@ static const SimShape *shape_of(const SimLevel *level, int k) {
 }
 
 /* Reachable over joints, found by walking on until nothing is new. */
-static void find_component(const SimLevel *level, int from, bool reached[SIM_MAX_SHAPES]) {
-  memset(reached, 0, SIM_MAX_SHAPES * sizeof *reached);
+static void find_component(const SimLevel *level, int from, bool reached[SIM_SHAPES_MAX]) {
+  memset(reached, 0, SIM_SHAPES_MAX * sizeof *reached);
   reached[from] = true;
   for (int round = 0; round < level->size.joints; round++) {
     for (int i = 0; i < level->size.joints; i++) {
@@ -233,7 +233,7 @@ static bool are_neighbors(const SimLevel *level, int a, int b) {
 static int check_relations(const SimLevel *level, const SimEntityLayout *l, const float *row) {
   int overlap_pairs = 0;
   for (int a = 0; a < l->shapes; a++) {
-    bool reached[SIM_MAX_SHAPES];
+    bool reached[SIM_SHAPES_MAX];
     find_component(level, a, reached);
     for (int b = 0; b < l->shapes; b++) {
       const float number = row[l->attention + a * l->shapes + b];

@@ -131,6 +131,7 @@ static void boxes_overlap_exactly_where_no_line_separates_them(void **state) {
     SimLevel level = two_boxes(&random);
     SimModel model;
     double corner[2][4][2], gap;
+
     sim_model_build(&level, false, &model);
     for (int b = 0; b < 2; b++) {
       const SimShape *s = &level.polygon[4 + b];
@@ -140,15 +141,18 @@ static void boxes_overlap_exactly_where_no_line_separates_them(void **state) {
         corner[b][k][1] = s->y + n * s->vertex_x[k] + c * s->vertex_y[k];
       }
     }
+
     SimPolygon p = {&model.outline[4], model.corner[4], model.start[4]};
     SimPolygon q = {&model.outline[5], model.corner[5], model.start[5]};
     SimOverlap overlap = sim_collide_overlap(&p, &q);
     bool apart = separated(corner[0], corner[1], &gap);
+
     if (fabs(gap) < 1e-5) continue;
     assert_int_equal(overlap.active, !apart);
     if (apart) continue;
     overlapping++;
     assert_true(sim_collide_boxes(model.box[4], model.box[5])); /* the quick test may not lose it */
+
     SimManifold m = sim_collide_polygons(&p, &q, &overlap);
     assert_true(fabs(m.penetration + gap) < 1e-5);
     assert_true(fabs(sim_vec_dot(m.normal, m.normal) - 1) < 1e-5);
@@ -187,6 +191,7 @@ static void solver_order_is_the_references(void **state) {
       bool active[60];
       int book[60 + 8], pair_of[60], n = listed[c], at = 0, group = 0;
       static SimScratch s;
+
       s.overlap_pair_count = s.order_count = s.group_count = 0;
       for (int i = 0; i < n; i++) {
         active[i] = core_random_unit(core_random_next(&random)) < 0.1f + 0.005f * (float)(repeat % 100);
@@ -195,6 +200,7 @@ static void solver_order_is_the_references(void **state) {
         s.overlap_pairs[s.overlap_pair_count] = (SimOverlapPair){0, {(uint8_t)s.overlap_pair_count, SIM_NO_CONTACT}};
         s.overlap_pair_count++;
       }
+
       sim_step_order(n, 1, 0, &s);
       int count = order_by_the_book(active, n, book);
       for (int i = 0, in_batch = 0; i < count; i++) {
@@ -206,6 +212,7 @@ static void solver_order_is_the_references(void **state) {
           in_batch = 0;
         }
       }
+
       assert_int_equal(at, s.order_count);
       assert_int_equal(group, s.group_count);
     }
@@ -213,12 +220,12 @@ static void solver_order_is_the_references(void **state) {
 }
 
 /* Bodies as numbers that remember everything they received, in which order, and everything that was seen. */
-typedef struct Seen { uint64_t body[SIM_MAX_SHAPES]; } Seen;
+typedef struct Seen { uint64_t body[SIM_SHAPES_MAX]; } Seen;
 
 /* Applies the contacts listed in part[] at once: all see the same bodies, which then receive in order as a,
  * then as b. */
 static void apply_at_once(const SimWavefrontContact *contact, const uint8_t *part, int count, Seen *seen) {
-  uint64_t push[SIM_MAX_CONTACTS];
+  uint64_t push[SIM_CONTACTS_MAX];
   for (int i = 0; i < count; i++) {
     const SimWavefrontContact c = contact[part[i]];
     push[i] = (seen->body[c.a & 15] * 3 + seen->body[c.b & 15] * 7 + part[i]) * 0x9e3779b97f4a7c15u;
@@ -243,22 +250,25 @@ static void waves_give_what_groups_give(void **state) {
     Seen by_group, by_wave;
     const uint32_t count = core_random_below(core_random_next(&random), repeat % 47 + 2);
     const uint32_t bodies = 5 + core_random_below(core_random_next(&random), 11);
+
     for (uint32_t i = 0; i < count; i++) {
       const uint32_t drawn = core_random_below(core_random_next(&random), bodies),
                      b = (drawn + 1 + i % (bodies - 1)) % bodies;
       const uint32_t a = drawn < 4 && b < 4 ? 4 : drawn; /* two that never move do not push each other */
-      const uint32_t group = core_random_below(core_random_next(&random), SIM_MAX_BATCHES);
+      const uint32_t group = core_random_below(core_random_next(&random), SIM_BATCHES_MAX);
       contact[i] = (SimWavefrontContact){(uint8_t)(a < 4 ? a : a | SIM_WAVEFRONT_MOVES),
                                     (uint8_t)(b < 4 ? b : b | SIM_WAVEFRONT_MOVES), (uint8_t)group, 0, 0, 0};
     }
-    for (unsigned k = 0; k < SIM_MAX_SHAPES; k++) by_group.body[k] = by_wave.body[k] = k + 1;
-    for (unsigned group = 0; group < SIM_MAX_BATCHES; group++) {
+
+    for (unsigned k = 0; k < SIM_SHAPES_MAX; k++) by_group.body[k] = by_wave.body[k] = k + 1;
+    for (unsigned group = 0; group < SIM_BATCHES_MAX; group++) {
       int members = 0;
       for (uint32_t i = 0; i < count; i++)
         if (contact[i].stage == group) part[members++] = (uint8_t)i;
       apply_at_once(contact, part, members, &by_group);
       groups_seen += members > 0;
     }
+
     SimWavefronts wavefronts = sim_wavefronts_schedule(contact, (int)count);
     assert_true(wavefronts.count <= SIM_WAVEFRONTS_MAX);
     for (unsigned w = 0; w < (unsigned)wavefronts.count; w++) {
@@ -273,6 +283,7 @@ static void waves_give_what_groups_give(void **state) {
       assert_int_equal(positions, (1u << members) - 1);
       apply_at_once(contact, part, members, &by_wave);
     }
+
     assert_memory_equal(&by_group, &by_wave, sizeof by_group);
     waves_seen += wavefronts.count;
     sharing_seen += wavefronts.sharing != 0;
@@ -393,11 +404,13 @@ static void trajectories_follow_the_table(void **state) {
     SimBatch *batch;
     SimScratch scratch;
     SimBatchOptions options = sim_batch_options_default();
+
     options.pad_writes_zero = true;
     assert_int_equal(core_files_path(path, LEVELS "/%s.json", tables[i].level), CORE_OK);
     assert_int_equal(sim_level_read(path, &level), CORE_OK);
     SimLevelSet set = {&level, 1, level.size};
     assert_int_equal(sim_batch_create(&options, &set, &batch), CORE_OK);
+
     for (int t = 0, next = 0; t < 60; t++) {
       SimControl control = table_control(&level, t);
       sim_batch_physics_step(batch, 0, &control, &scratch);

@@ -183,7 +183,7 @@ static void an_action_that_is_no_number_ends_the_episode(void **state) {
     memset(values, 0, sizeof values); /* the next episode is sound */
     sim_batch_step(batch, values, &(SimStepOut){.reward = reward});
     assert_int_equal(sim_batch_nonfinite(batch), 1);
-    for (int k = 0; k < SIM_MAX_SHAPES; k++) assert_true(isfinite(batch->worlds[driven].body[k].position.x));
+    for (int k = 0; k < SIM_SHAPES_MAX; k++) assert_true(isfinite(batch->worlds[driven].body[k].position.x));
     sim_batch_destroy(&batch);
   }
 }
