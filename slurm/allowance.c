@@ -22,8 +22,8 @@ static bool read_pair(const char *text, double *limit, double *used) {
 /* Returns the value after "key=" in a record, where the key begins a word; NULL: absent. */
 static const char *find_value(const char *record, const char *key) {
   const size_t length = strlen(key);
-  for (const char *at = record; (at = strstr(at, key)); at += length)
-    if (at[length] == '=' && (at == record || at[-1] == ' ' || at[-1] == '\n')) return at + length + 1;
+  for (const char *match = record; (match = strstr(match, key)); match += length)
+    if (match[length] == '=' && (match == record || match[-1] == ' ' || match[-1] == '\n')) return match + length + 1;
   return NULL;
 }
 
@@ -73,19 +73,19 @@ static void apply_limits(SlurmAllowance *allowance, const char *record) {
   if (wall && strtod(wall, NULL) > 0) lower_to(&allowance->task_minutes, strtod(wall, NULL));
 }
 
-/* Copies the record at `at` (records begin with a line that is not indented) and returns the next one. */
-static const char *next_record(const char *at, char *record, size_t size) {
-  while (*at == '\n') at++;
-  const char *end = at;
+/* Copies the record at `cursor` (records begin with a line that is not indented) and returns the next one. */
+static const char *next_record(const char *cursor, char *record, size_t size) {
+  while (*cursor == '\n') cursor++;
+  const char *end = cursor;
   while (*end && !(end[0] == '\n' && end[1] != ' ')) end++;
-  snprintf(record, size, "%.*s", (int)(end - at), at);
+  snprintf(record, size, "%.*s", (int)(end - cursor), cursor);
   return end;
 }
 
 void slurm_allowance_parse(const char *text, const char *user, SlurmAllowance *allowance) {
   char record[8192];
-  for (const char *at = text; *at;) {
-    at = next_record(at, record, sizeof record);
+  for (const char *cursor = text; *cursor;) {
+    cursor = next_record(cursor, record, sizeof record);
     const char *account = find_value(record, "Account");
     const bool is_qos = strncmp(record, "QOS=", 4) == 0, is_mine = value_is(record, "UserName", user),
                is_all = value_is(record, "UserName", "");

@@ -196,9 +196,9 @@ static int64_t number_or(const char *text, int64_t otherwise) {
 /* Counts the GPUs of a GRES text: 6 for "gpu:a100:4(S:0-1),gpu:2". */
 static int64_t count_gpus(const char *gres) {
   int64_t gpus = 0;
-  for (const char *at = gres; (at = strstr(at, "gpu:")); at += 4) {
-    const char *number = at + 4, *end = at + strcspn(at, ",(");
-    for (const char *c = at; c < end; c++)
+  for (const char *match = gres; (match = strstr(match, "gpu:")); match += 4) {
+    const char *number = match + 4, *end = match + strcspn(match, ",(");
+    for (const char *c = match; c < end; c++)
       if (*c == ':') number = c + 1;
     gpus += number_or(number, 0);
   }
@@ -242,12 +242,15 @@ static int commands_partitions(void *backend, SlurmPartition **partitions, size_
   char *field[COMMAND_FIELDS_MAX], *save = NULL;
   int code = CORE_OK;
   TRY(command_run(arguments, NULL, &output, fault));
-  for (char *line = output.out.data ? strtok_r(output.out.data, "\n", &save) : NULL; line && code == CORE_OK;
-       line = strtok_r(NULL, "\n", &save)) {
+
+  char *line = output.out.data ? strtok_r(output.out.data, "\n", &save) : NULL;
+  for (; line; line = strtok_r(NULL, "\n", &save)) {
     if (!command_is_answer(line)) continue;
     if (command_split(line, field, 8) == 8) add_nodes(partitions, count, field);
     else code = command_garbled("sinfo", line, fault);
+    if (code != CORE_OK) break;
   }
+
   core_process_output_free(&output);
   return code;
 }
@@ -274,9 +277,9 @@ static int commands_test(void *backend, const SlurmJob *job, SlurmForecast *fore
 
   const char *answer = strstr(core_text_string(&output.error), "to start at ");
   /* "to start at 1700000000 using 4 processors ..."; Slurm 26.05 prints "1700000000 a using". */
-  const char *rest = answer ? strstr(answer, " using ") : NULL;
-  const bool good = rest && sscanf(answer, "to start at %63s", start) == 1 &&
-                    sscanf(rest, " using %lld processors on nodes %127s in partition %127s", &cpus, forecast->nodes,
+  const char *tail = answer ? strstr(answer, " using ") : NULL;
+  const bool good = tail && sscanf(answer, "to start at %63s", start) == 1 &&
+                    sscanf(tail, " using %lld processors on nodes %127s in partition %127s", &cpus, forecast->nodes,
                            forecast->partition) == 3;
   int64_t at;
 
@@ -324,7 +327,8 @@ static size_t format_ids(const SlurmId *ids, size_t count, CoreText *name) {
 static int control_tasks(const char *program, const char *verb, const SlurmId *ids, size_t count, SlurmFault *fault) {
   CoreText name = {0};
   int code = CORE_OK;
-  for (size_t done = 0; done < count && code == CORE_OK;) {
+  for (size_t done = 0; done < count;) {
+    if (code != CORE_OK) break;
     CoreProcessOutput output;
     done += format_ids(ids + done, count - done, &name);
     const char *const arguments[] = {program, verb ? verb : core_text_string(&name),

@@ -19,8 +19,8 @@ static int64_t time_or_zero(const char *text) {
 
 /* Parses seconds since 1970, the format that SLURM_TIME_FORMAT selects; 0: invalid. */
 static int64_t parse_unix_time(const char *text) {
-  int64_t at;
-  return core_text_to_int(text, &at) && at > 0 ? at : 0;
+  int64_t start;
+  return core_text_to_int(text, &start) && start > 0 ? start : 0;
 }
 
 /* ---- squeue ------------------------------------------------------------------------------------------------------ */
@@ -40,12 +40,12 @@ static void make_mark(char mark[MARK]) {
 }
 
 /* Cuts the next part of the answer, up to a mark; NULL: there is no further mark. */
-static char *cut_part(char **rest, const char *mark) {
-  char *part = *rest, *end = part ? strstr(part, mark) : NULL;
+static char *cut_part(char **tail, const char *mark) {
+  char *field = *tail, *end = field ? strstr(field, mark) : NULL;
   if (!end) return NULL;
   *end = '\0';
-  *rest = end + strlen(mark);
-  return part;
+  *tail = end + strlen(mark);
+  return field;
 }
 
 /* Reads job|indices|state|reason|limit|submitted|start|user|partition|nodes. */
@@ -72,13 +72,13 @@ static bool read_queued(const QueuedRow *row, const char *directory, SlurmTasks 
 /* Reads the selected rows. Names and comments may contain anything, also newlines and what looks like a row. */
 static int read_queue(char *text, const char *mark, const SlurmSelection *selection, SlurmTasks *tasks,
                       SlurmFault *fault) {
-  char *rest = text;
-  while (cut_part(&rest, mark)) { /* a newline or the site's greeting before a row */
-    QueuedRow row = {.fields = cut_part(&rest, mark)};
-    row.name = cut_part(&rest, mark);
-    row.comment = cut_part(&rest, mark);
-    row.directory = cut_part(&rest, mark);
-    if (!row.directory) return command_garbled("squeue", row.fields ? row.fields : rest, fault);
+  char *tail = text;
+  while (cut_part(&tail, mark)) { /* a newline or the site's greeting before a row */
+    QueuedRow row = {.fields = cut_part(&tail, mark)};
+    row.name = cut_part(&tail, mark);
+    row.comment = cut_part(&tail, mark);
+    row.directory = cut_part(&tail, mark);
+    if (!row.directory) return command_garbled("squeue", row.fields ? row.fields : tail, fault);
     if (!slurm_selection_has(selection, row.name, row.directory)) continue;
     char fields_copy[128];
     COPY(fields_copy, row.fields);

@@ -28,10 +28,10 @@ static int64_t config_number(const char *text, const char *key, int64_t otherwis
 static int64_t listed_number(const char *list, const char *name, int64_t otherwise) {
   char digits[24];
   int64_t number;
-  const char *at = strstr(list, name);
-  if (!at || (at > list && at[-1] != ',') || at[strlen(name)] != '=') return otherwise;
-  at += strlen(name) + 1;
-  snprintf(digits, sizeof digits, "%.*s", (int)strspn(at, "0123456789"), at);
+  const char *match = strstr(list, name);
+  if (!match || (match > list && match[-1] != ',') || match[strlen(name)] != '=') return otherwise;
+  match += strlen(name) + 1;
+  snprintf(digits, sizeof digits, "%.*s", (int)strspn(match, "0123456789"), match);
   return core_text_to_int(digits, &number) ? number : otherwise;
 }
 

@@ -24,9 +24,8 @@ int slurm_probe_mpi(const char *kind, bool *known, CoreText *kinds) {
   *known = false;
 
   const int code = slurm_probe(arguments, 20, &output);
-  char *save = NULL;
-  for (char *word = output.data ? strtok_r(output.data, " ,\t\n", &save) : NULL; word && code == CORE_OK;
-       word = strtok_r(NULL, " ,\t\n", &save)) {
+  char *save = NULL, *word = code == CORE_OK && output.data ? strtok_r(output.data, " ,\t\n", &save) : NULL;
+  for (; word; word = strtok_r(NULL, " ,\t\n", &save)) {
     const size_t length = strlen(word);
     const bool is_kind = strncmp(word, "pmi", 3) == 0 || strcmp(word, "none") == 0 || strncmp(word, "cray", 4) == 0;
     if (!is_kind || word[length - 1] == ':') continue;

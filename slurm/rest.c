@@ -471,8 +471,10 @@ static int hold_numbers(Rest *rest, const char *body, const SlurmId *ids, size_t
                                  : garbled("no list of jobs", fault);
   if (code == CORE_FAIL) *fault = SLURM_GARBLED;
 
-  for (size_t i = 0; code == CORE_OK && i < number_count; i++)
+  for (size_t i = 0; i < number_count; i++) {
+    if (code != CORE_OK) break;
     code = control_tasks(rest, "POST", body, &(SlurmId){numbers[i], -1}, 1, fault);
+  }
   if (code == CORE_OK) *fault = SLURM_FINE;
   free(numbers);
   json_decref(answer);

@@ -43,9 +43,9 @@ bool rest_read_error(const json_t *answer, int64_t *number, char *message, size_
 /* Appends the tasks of one job record if it is selected; `user`: this user. CORE_FAIL: invalid record. */
 int rest_read_job(const json_t *record, const SlurmSelection *selection, const char *user, SlurmTasks *tasks);
 
-/* Appends the tasks of a pending job record as rows with array and indices only, and sets *own to the record's job id.
+/* Appends the tasks of a pending job record as rows with array and indices only, and sets *job to the record's job id.
  * A record that is not pending appends nothing. CORE_FAIL: invalid record. */
-int rest_read_waiting(const json_t *record, int64_t *own, SlurmTasks *tasks);
+int rest_read_waiting(const json_t *record, int64_t *job, SlurmTasks *tasks);
 
 /* Read a partition's record, and add a node's record to its partitions. Return false for an invalid record. */
 bool rest_read_partition(const json_t *record, SlurmPartition *partition);

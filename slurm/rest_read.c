@@ -178,9 +178,9 @@ static int add_tasks(const json_t *record, const SlurmTask *task, SlurmTasks *ta
   return core_error(CORE_FAIL, "the indices of array %lld", (long long)task->job);
 }
 
-int rest_read_waiting(const json_t *record, int64_t *own, SlurmTasks *tasks) {
+int rest_read_waiting(const json_t *record, int64_t *job, SlurmTasks *tasks) {
   const SlurmTask task = {.job = array_or_job(record)};
-  *own = number_or(record, "job_id", 0);
+  *job = number_or(record, "job_id", 0);
   if (task.job <= 0 || parse_state(json_object_get(record, "job_state")) != SLURM_PENDING) return CORE_OK;
   return add_tasks(record, &task, tasks);
 }
@@ -238,9 +238,9 @@ bool rest_read_partition(const json_t *record, SlurmPartition *partition) {
 /* Counts the GPUs of a GRES text: 6 for "gpu:a100:4(S:0-1),gpu:2". */
 static int64_t count_gpus(const char *gres) {
   int64_t gpus = 0;
-  for (const char *at = gres; (at = strstr(at, "gpu")); at += 3) {
-    const char *number = NULL, *end = at + strcspn(at, ",(");
-    for (const char *c = at; c < end; c++)
+  for (const char *match = gres; (match = strstr(match, "gpu")); match += 3) {
+    const char *number = NULL, *end = match + strcspn(match, ",(");
+    for (const char *c = match; c < end; c++)
       if (*c == ':' || *c == '=') number = c + 1;
     char digits[16];
     int64_t gpu_count;

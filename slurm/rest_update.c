@@ -16,20 +16,22 @@ static int by_id(const void *a, const void *b) {
 }
 
 static bool is_chosen(const SlurmId *ids, size_t count, SlurmId id) {
-  const SlurmId all = {id.job, -1};
-  return bsearch(&id, ids, count, sizeof *ids, by_id) != NULL || bsearch(&all, ids, count, sizeof *ids, by_id) != NULL;
+  const SlurmId whole_job = {id.job, -1};
+  return bsearch(&id, ids, count, sizeof *ids, by_id) || bsearch(&whole_job, ids, count, sizeof *ids, by_id);
 }
 
 static int read_waiting(const json_t *record, const SlurmId *ids, size_t count, Waiting *waiting) {
   SlurmTasks rows = {0};
   *waiting = (Waiting){0};
   const int code = rest_read_waiting(record, &waiting->own, &rows);
-  for (size_t i = 0; i < rows.count && code == CORE_OK; i++) {
-    const SlurmTask *row = &rows.rows[i];
-    waiting->array = row->job;
-    for (int64_t task = row->first; task <= row->last; task += row->step > 0 ? row->step : 1) {
-      waiting->tasks++;
-      waiting->chosen += is_chosen(ids, count, (SlurmId){row->job, task});
+  if (code == CORE_OK) {
+    for (size_t i = 0; i < rows.count; i++) {
+      const SlurmTask *row = &rows.rows[i];
+      waiting->array = row->job;
+      for (int64_t task = row->first; task <= row->last; task += row->step > 0 ? row->step : 1) {
+        waiting->tasks++;
+        waiting->chosen += is_chosen(ids, count, (SlurmId){row->job, task});
+      }
     }
   }
   slurm_tasks_free(&rows);
@@ -37,24 +39,28 @@ static int read_waiting(const json_t *record, const SlurmId *ids, size_t count, 
 }
 
 /* Whether any pending task of this array was not selected. */
-static bool is_partial(const Waiting *all, size_t count, int64_t array) {
+static bool is_partial(const Waiting *waiting, size_t count, int64_t array) {
   for (size_t i = 0; i < count; i++)
-    if (all[i].array == array && all[i].chosen < all[i].tasks) return true;
+    if (waiting[i].array == array && waiting[i].chosen < waiting[i].tasks) return true;
   return false;
 }
 
 int rest_update_numbers(const json_t *jobs, const SlurmId *ids, size_t count, int64_t *numbers, size_t *number_count) {
   const size_t records = json_array_size(jobs);
-  Waiting *all = core_memory_zero_allocate(records + 1, sizeof *all);
+  Waiting *waiting = core_memory_zero_allocate(records + 1, sizeof *waiting);
   int code = CORE_OK;
 
-  for (size_t i = 0; i < records && code == CORE_OK; i++)
-    code = read_waiting(json_array_get(jobs, i), ids, count, &all[i]);
-  for (size_t i = 0; i < records && code == CORE_OK; i++) {
-    const Waiting *one = &all[i];
+  for (size_t i = 0; i < records; i++) {
+    code = read_waiting(json_array_get(jobs, i), ids, count, &waiting[i]);
+    if (code != CORE_OK) break;
+  }
+
+  for (size_t i = 0; i < records; i++) {
+    if (code != CORE_OK) break;
+    const Waiting *one = &waiting[i];
     const bool is_alone = one->own != one->array && one->chosen == one->tasks;
     if (one->chosen == 0) continue;
-    if (is_alone || !is_partial(all, records, one->array)) numbers[(*number_count)++] = one->own;
+    if (is_alone || !is_partial(waiting, records, one->array)) numbers[(*number_count)++] = one->own;
     else
       code =
         core_error(CORE_USAGE,
@@ -63,6 +69,6 @@ int rest_update_numbers(const json_t *jobs, const SlurmId *ids, size_t count, in
                    (long long)one->array);
   }
 
-  free(all);
+  free(waiting);
   return code;
 }

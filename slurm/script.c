@@ -23,9 +23,10 @@ static void emit_gpus(const SlurmSettings *s, Emit *emit, void *context) {
 }
 
 static void emit_extra(const SlurmSettings *s, Emit *emit, void *context) {
-  char copy[SLURM_TEXT], *rest = copy;
+  char copy[SLURM_TEXT], *tail = copy;
+  if (!*s->extra) return;
   snprintf(copy, sizeof copy, "%s", s->extra);
-  for (char *option; *s->extra && (option = strsep(&rest, " "));) {
+  for (char *option; (option = strsep(&tail, " "));) {
     char *equals = strchr(option, '=');
     if (equals) *equals = '\0';
     if (*option) emit(context, option, equals ? equals + 1 : NULL);

@@ -54,10 +54,11 @@ static bool is_shell(const char *value) {
 static bool is_image(const char *value) { return *value != '-' && has_only(value, "._-/+:@#"); }
 
 static bool is_names(const char *value) {
-  char copy[SLURM_TEXT], *rest = copy;
+  char copy[SLURM_TEXT], *tail = copy;
   if (!is_words(value)) return false;
+  if (!*value) return true;
   snprintf(copy, sizeof copy, "%s", value);
-  for (char *name; *value && (name = strsep(&rest, ","));)
+  for (char *name; (name = strsep(&tail, ","));)
     if (core_text_check_name(name, "sweep") != CORE_OK) return false;
   return true;
 }
@@ -70,10 +71,11 @@ static const char *const known_options[] = {"--exclude", "--nodelist", "--exclus
                                             "--core-spec", "--distribution", "--priority", "--time-min", "--wckey"};
 
 static bool is_options(const char *value) {
-  char copy[SLURM_TEXT], *rest = copy;
+  char copy[SLURM_TEXT], *tail = copy;
   if (!has_only(value, " =-_.,:[]@/+")) return false;
+  if (!*value) return true;
   snprintf(copy, sizeof copy, "%s", value);
-  for (char *option; *value && (option = strsep(&rest, " "));) {
+  for (char *option; (option = strsep(&tail, " "));) {
     bool known = !*option;
     option[strcspn(option, "=")] = '\0';
     for (size_t i = 0; i < sizeof known_options / sizeof *known_options && !known; i++)

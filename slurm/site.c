@@ -78,8 +78,8 @@ bool slurm_site_notifies(const SlurmSite *site) {
 
 /* Whether a text is one mail address that is safe as an argument of sendmail and in a header. */
 static bool is_address(const char *text) {
-  const char *at = strchr(text, '@');
-  if (!at || at == text || !at[1] || strchr(at + 1, '@') || *text == '-') return false;
+  const char *at_sign = strchr(text, '@');
+  if (!at_sign || at_sign == text || !at_sign[1] || strchr(at_sign + 1, '@') || *text == '-') return false;
   for (const char *c = text; *c; c++)
     if (*c <= ' ' || *c > '~' || strchr("<>()[]\\,;:\"'`|&$", *c)) return false;
   return true;
