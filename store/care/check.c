@@ -286,10 +286,15 @@ static int check_runs(Checker *c) {
   int code = store_database_prepare(c->database, "SELECT id, coalesce(iteration, 0), status = 'finished',"
                                     " CASE WHEN json_valid(config) AND json_extract(config, '$.init.restore') = 'all'"
                                     " THEN json_extract(config, '$.init.from') END FROM run ORDER BY id", &list);
-  for (int i = 0; i < RUN_STATEMENTS && code == CORE_OK; i++)
+  for (int i = 0; i < RUN_STATEMENTS; i++) {
+    if (code != CORE_OK) break;
     code = store_database_prepare(c->database, run_sql[i], &statements[i]);
+  }
 
-  while (code == CORE_OK && (step = sqlite3_step(list)) == SQLITE_ROW) {
+  while (code == CORE_OK) {
+    step = sqlite3_step(list);
+    if (step != SQLITE_ROW) break;
+
     Run run = {.progress = sqlite3_column_int64(list, 1), .is_finished = sqlite3_column_int(list, 2) != 0,
                .first_iteration = parse_first_iteration((const char *)sqlite3_column_text(list, 3))};
     const char *id = (const char *)sqlite3_column_text(list, 0);

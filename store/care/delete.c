@@ -29,9 +29,10 @@ static int delete_rows_of_runs(StoreDatabase *database, const char *sql, const S
   sqlite3_stmt *statement = NULL;
   int code = CORE_OK;
   TRY(store_database_prepare(database, sql, &statement));
-  for (size_t i = 0; i < deletion->run_count && code == CORE_OK; i++) {
+  for (size_t i = 0; i < deletion->run_count; i++) {
     sqlite3_bind_text(statement, 1, deletion->runs[i], -1, SQLITE_STATIC);
     code = store_database_run(database, statement);
+    if (code != CORE_OK) break;
   }
   sqlite3_finalize(statement);
   return code;

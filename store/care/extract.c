@@ -21,7 +21,10 @@ static int select_sweeps(StoreDatabase *target, const char *const *sweeps, size_
   TRY(store_database_prepare(
     target, "INSERT OR IGNORE INTO selected_sweep SELECT name FROM sweep WHERE name = ?1", &statement));
   int code = CORE_OK;
-  for (size_t i = 0; i < count && code == CORE_OK; i++) code = select_sweep(target, statement, sweeps[i]);
+  for (size_t i = 0; i < count; i++) {
+    code = select_sweep(target, statement, sweeps[i]);
+    if (code != CORE_OK) break;
+  }
   sqlite3_finalize(statement);
   if (code != CORE_OK) return code;
   return store_database_execute(

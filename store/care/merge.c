@@ -29,11 +29,13 @@ static int list_common_columns(StoreDatabase *target, StoreDatabase *source, con
     sqlite3_bind_text(in_source, 1, table, -1, SQLITE_STATIC);
   }
 
-  while (code == CORE_OK && (step = sqlite3_step(in_target)) == SQLITE_ROW) {
-    const char *name = (const char *)sqlite3_column_text(in_target, 0); /* trusted: this program created the schema */
-    sqlite3_bind_text(in_source, 2, name, -1, SQLITE_TRANSIENT);
-    if (sqlite3_step(in_source) == SQLITE_ROW) core_text_appendf(list, "%s%s", list->length ? ", " : "", name);
-    sqlite3_reset(in_source);
+  if (code == CORE_OK) {
+    while ((step = sqlite3_step(in_target)) == SQLITE_ROW) {
+      const char *name = (const char *)sqlite3_column_text(in_target, 0); /* trusted: this program created the schema */
+      sqlite3_bind_text(in_source, 2, name, -1, SQLITE_TRANSIENT);
+      if (sqlite3_step(in_source) == SQLITE_ROW) core_text_appendf(list, "%s%s", list->length ? ", " : "", name);
+      sqlite3_reset(in_source);
+    }
   }
 
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(target, "read");
@@ -159,7 +161,11 @@ static int merge_sweeps(StoreDatabase *target, StoreDatabase *source, StoreMerge
   if (code == CORE_OK) code = store_database_prepare(target, "INSERT INTO sweep VALUES(?1, ?2, ?3)", &s.write);
   if (code == CORE_OK) code = store_database_prepare(target, member_sql, &s.member);
 
-  while (code == CORE_OK && (step = sqlite3_step(s.read)) == SQLITE_ROW) code = merge_sweep(target, source, &s, merge);
+  while (code == CORE_OK) {
+    step = sqlite3_step(s.read);
+    if (step != SQLITE_ROW) break;
+    code = merge_sweep(target, source, &s, merge);
+  }
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(source, "read");
 
   sqlite3_finalize(s.read);
@@ -240,8 +246,10 @@ static int prepare_runs(StoreDatabase *target, StoreDatabase *source, Runs *r) {
   if (code == CORE_OK) code = copy_prepare(target, source, read, write, &r->attempts);
   core_text_free(&placeholders);
 
-  for (int i = 0; i < MEASURED && code == CORE_OK; i++)
+  for (int i = 0; i < MEASURED; i++) {
+    if (code != CORE_OK) break;
     code = prepare_measured(target, source, measured[i].name, measured[i].order, &r->measured[i]);
+  }
   return code;
 }
 
@@ -307,7 +315,11 @@ static int merge_run(StoreDatabase *target, StoreDatabase *source, Runs *r, Stor
 static int merge_runs(StoreDatabase *target, StoreDatabase *source, StoreMerge *merge) {
   Runs r = {0};
   int code = prepare_runs(target, source, &r), step = SQLITE_DONE;
-  while (code == CORE_OK && (step = sqlite3_step(r.list)) == SQLITE_ROW) code = merge_run(target, source, &r, merge);
+  while (code == CORE_OK) {
+    step = sqlite3_step(r.list);
+    if (step != SQLITE_ROW) break;
+    code = merge_run(target, source, &r, merge);
+  }
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(source, "read");
   sqlite3_finalize(r.list);
   sqlite3_finalize(r.find);

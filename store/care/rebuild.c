@@ -159,9 +159,10 @@ static int insert_attempts(StoreDatabase *database, sqlite3_stmt *query) {
     " WHERE attempt.status IS NULL", &insert));
 
   TRY_GOTO(code, out, store_database_begin(database));
-  while (code == CORE_OK && sqlite3_step(query) == SQLITE_ROW) {
+  while (sqlite3_step(query) == SQLITE_ROW) {
     for (int c = 0; c < ATTEMPT_VALUES; c++) sqlite3_bind_value(insert, c + 1, sqlite3_column_value(query, c));
     code = store_database_run(database, insert);
+    if (code != CORE_OK) break;
   }
   if (code == CORE_OK) code = store_database_commit(database);
   if (code != CORE_OK) store_database_rollback(database);

@@ -55,9 +55,9 @@ int store_annotations_set_note(StoreAnnotations *annotations, const char *note) 
   if (strlen(note) > STORE_NOTE_MAX)
     return core_error(CORE_USAGE, "the note has %zu bytes, more than %d; put the text into a file and note its name",
                       strlen(note), STORE_NOTE_MAX);
-  for (const char *at = note; *at;) {
-    const char *here = at;
-    const uint32_t code = core_unicode_next(&at);
+  for (const char *cursor = note; *cursor;) {
+    const char *here = cursor;
+    const uint32_t code = core_unicode_next(&cursor);
     if (code != '\n' && core_unicode_is_unsafe(code))
       return core_error(CORE_USAGE, "the note contains a control character (byte %zu); only newlines are allowed",
                         (size_t)(here - note) + 1);

@@ -88,7 +88,7 @@ static bool read_line(char *line, StoreState *state) {
       store_crc32(line, (size_t)(sum - line)) != crc)
     return false;
 
-  for (char *rest = line; rest && count < FIELDS;) field[count++] = strsep(&rest, "\t");
+  for (char *tail = line; tail && count < FIELDS;) field[count++] = strsep(&tail, "\t");
   *state = (StoreState){0};
   const bool has_code = count == FIELDS;
   if ((!has_code && count != FIELDS_WITHOUT_CODE) || !core_text_to_int(field[0], &attempt) || attempt < 1 ||

@@ -173,9 +173,9 @@ int store_run_acquire(const char *root, const char *id, StoreLease **result) {
 void store_run_release(StoreLease **lease) {
   if (!*lease) return;
   pthread_mutex_lock(&guard);
-  for (StoreLease **at = &own_leases; *at; at = &(*at)->next)
-    if (*at == *lease) {
-      *at = (*lease)->next;
+  for (StoreLease **link = &own_leases; *link; link = &(*link)->next)
+    if (*link == *lease) {
+      *link = (*lease)->next;
       break;
     }
   pthread_mutex_unlock(&guard);
