@@ -159,10 +159,10 @@ static int read_error(struct archive *reader, const char *path) {
 
 bool bundle_archive_is_safe_name(const char *name) {
   if (!*name || *name == '/') return false;
-  for (const char *part = name; part; part = strchr(part, '/')) {
-    if (*part == '/') part++;
-    const size_t length = strcspn(part, "/");
-    if (length == 0 || (length == 1 && part[0] == '.') || (length == 2 && part[0] == '.' && part[1] == '.'))
+  for (const char *piece = name; piece; piece = strchr(piece, '/')) {
+    if (*piece == '/') piece++;
+    const size_t length = strcspn(piece, "/");
+    if (length == 0 || (length == 1 && piece[0] == '.') || (length == 2 && piece[0] == '.' && piece[1] == '.'))
       return false;
   }
   return true;

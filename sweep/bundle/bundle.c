@@ -161,7 +161,10 @@ static int add_sweep_sums(Bundle *bundle, const char *name) {
   TRY(visit_files(bundle, name, add_file_sum));
   TRY(sweep_manifest_read(root, name, &manifest));
   int code = CORE_OK;
-  for (size_t i = 0; i < manifest.count && code == CORE_OK; i++) code = add_checkpoint_sums(bundle, manifest.ids[i]);
+  for (size_t i = 0; i < manifest.count; i++) {
+    code = add_checkpoint_sums(bundle, manifest.ids[i]);
+    if (code != CORE_OK) break;
+  }
   bundle->runs += (int64_t)manifest.count;
   sweep_manifest_free(&manifest);
   return code;
@@ -274,13 +277,15 @@ static int check_line(const char *directory, char *line, size_t *checked) {
 }
 
 static int check_sums(const char *directory, size_t *checked) {
-  char path[CORE_PATH_MAX], *text, *rest;
+  char path[CORE_PATH_MAX], *text, *save;
   size_t size;
   TRY(core_files_path(path, "%s/%s", directory, SUMS));
   TRY(core_files_read(path, 0, &text, &size));
   int code = CORE_OK;
-  for (char *line = strtok_r(text, "\n", &rest); line && code == CORE_OK; line = strtok_r(NULL, "\n", &rest))
+  for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
     code = check_line(directory, line, checked);
+    if (code != CORE_OK) break;
+  }
   free(text);
   if (code == CORE_OK && *checked == 0) code = core_error(CORE_FAIL, "%s lists no files", SUMS);
   return code;
@@ -303,18 +308,19 @@ static bool is_known(const char *name) {
 
 /* Checks that every member has a checksum. */
 static int check_listed(const char *directory, char *names) {
-  char path[CORE_PATH_MAX], *sums, *rest;
+  char path[CORE_PATH_MAX], *sums, *save;
   size_t size;
   CoreText line = {0};
   TRY(core_files_path(path, "%s/%s", directory, SUMS));
   TRY(core_files_read(path, 0, &sums, &size));
 
   int code = CORE_OK;
-  for (char *name = strtok_r(names, "\n", &rest); name && code == CORE_OK; name = strtok_r(NULL, "\n", &rest)) {
+  for (char *name = strtok_r(names, "\n", &save); name; name = strtok_r(NULL, "\n", &save)) {
     core_text_clear(&line);
     core_text_appendf(&line, "  %s\n", name);
     if (strcmp(name, SUMS) != 0 && !strstr(sums, line.data))
       code = core_error(CORE_FAIL, "%s does not list %.200s; do not trust the archive", SUMS, name);
+    if (code != CORE_OK) break;
   }
 
   core_text_free(&line);

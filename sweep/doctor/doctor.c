@@ -48,7 +48,8 @@ static void check_site(SweepCheckup *checkup, const DoctorOptions *options, Slur
   *settings = slurm_settings_default();
   int code = slurm_site_apply(settings, &site);
 
-  for (size_t i = 0; code == CORE_OK && i < options->common.sets.count; i++) {
+  for (size_t i = 0; i < options->common.sets.count; i++) {
+    if (code != CORE_OK) break;
     const char *pair = options->common.sets.items[i], *equals = strchr(pair, '=');
     char key[128];
     snprintf(key, sizeof key, "%.*s", equals ? (int)(equals - pair) : 0, pair);
@@ -94,8 +95,8 @@ static void print_json(const SweepCheckup *checkup) {
     json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "check", f->name, "grade", sweep_grade_name(f->grade),
                                           "text", f->text, "advice", f->advice));
   }
-  json_t *all = json_pack("{s:s, s:o}", "worst", sweep_grade_name(checkup->worst), "checks", list);
-  core_json_print(all);
+  json_t *report = json_pack("{s:s, s:o}", "worst", sweep_grade_name(checkup->worst), "checks", list);
+  core_json_print(report);
 }
 
 static int doctor(void *context, const char **operands, size_t count) {

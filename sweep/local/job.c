@@ -356,11 +356,11 @@ static void record_failure(const JobSet *set, const Job *job, const char *reason
 /* ---- external jobs ----------------------------------------------------------------------------------------------- */
 
 /* Whether another set of this executor trains the run. Its state shows that only after the trainer's start. */
-static bool is_in_other_set(const JobSet *set, const Job *job, JobSet *const *all, size_t count) {
+static bool is_in_other_set(const JobSet *set, const Job *job, JobSet *const *sets, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    if (all[i] == set) continue;
-    for (size_t k = 0; k < all[i]->grid.runs; k++)
-      if (all[i]->jobs[k].phase == JOB_RUNNING && strcmp(job_id(all[i], &all[i]->jobs[k]), job_id(set, job)) == 0)
+    if (sets[i] == set) continue;
+    for (size_t k = 0; k < sets[i]->grid.runs; k++)
+      if (sets[i]->jobs[k].phase == JOB_RUNNING && strcmp(job_id(sets[i], &sets[i]->jobs[k]), job_id(set, job)) == 0)
         return true;
   }
   return false;
@@ -378,12 +378,12 @@ static void end_external(JobSet *set, Job *job, const StoreState *state) {
   if (store_status_is_broken(state->status)) set->failed++;
 }
 
-void job_set_poll_external(JobSet *set, JobSet *const *all, size_t count) {
+void job_set_poll_external(JobSet *set, JobSet *const *sets, size_t count) {
   if (job_set_external(set) == 0 || core_clock_s() - set->polled_at_s < EXTERNAL_POLL_S) return;
   for (size_t i = 0; i < set->grid.runs; i++) {
     Job *job = &set->jobs[i];
     StoreState state;
-    if (job->phase != JOB_EXTERNAL || is_in_other_set(set, job, all, count)) continue;
+    if (job->phase != JOB_EXTERNAL || is_in_other_set(set, job, sets, count)) continue;
     if (store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK)
       core_warn("%s", core_error_message());
     else if (state.status != STORE_RUNNING) end_external(set, job, &state);
@@ -393,9 +393,9 @@ void job_set_poll_external(JobSet *set, JobSet *const *all, size_t count) {
 }
 
 /* Whether another process has started or finished the job since the sweep was loaded. */
-static bool is_taken_by_other(JobSet *set, Job *job, JobSet *const *all, size_t count) {
+static bool is_taken_by_other(JobSet *set, Job *job, JobSet *const *sets, size_t count) {
   StoreState state;
-  const bool in_other_set = is_in_other_set(set, job, all, count);
+  const bool in_other_set = is_in_other_set(set, job, sets, count);
   if (!in_other_set && store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK) {
     core_warn("%s", core_error_message());
     return false;
@@ -410,12 +410,12 @@ static bool is_taken_by_other(JobSet *set, Job *job, JobSet *const *all, size_t 
   return true;
 }
 
-bool job_set_start_next(JobSet *set, JobSet *const *all, size_t count) {
+bool job_set_start_next(JobSet *set, JobSet *const *sets, size_t count) {
   while (set->next < set->grid.runs && set->jobs[set->next].phase != JOB_WAITING) set->next++;
   size_t ready = find_ready(set);
   if (ready == set->grid.runs) return false;
   Job *job = &set->jobs[ready];
-  if (is_taken_by_other(set, job, all, count)) return false;
+  if (is_taken_by_other(set, job, sets, count)) return false;
 
   job->starts++;
   job->stop_requested = false;

@@ -41,10 +41,10 @@ int job_set_max_running(const JobSet *set); /* maximum runs at a time */
 int job_set_threads(const JobSet *set);     /* threads per run */
 
 /* Starts the next ready job. False: it could not be started (it has failed, and its state has the reason), or another
- * process trains it or has finished it. all: the executor's sets, which may share runs. */
-bool job_set_start_next(JobSet *set, JobSet *const *all, size_t count);
+ * process trains it or has finished it. sets: the executor's sets, which may share runs. */
+bool job_set_start_next(JobSet *set, JobSet *const *sets, size_t count);
 /* Checks which external jobs have ended. */
-void job_set_poll_external(JobSet *set, JobSet *const *all, size_t count);
+void job_set_poll_external(JobSet *set, JobSet *const *sets, size_t count);
 /* Handles the end of a child process; false: it is not of this set. A killed trainer is restarted up to twice; a run
  * that was asked to stop is not. usage: that of the process and its children. */
 bool job_set_reap(JobSet *set, pid_t process, int status, const struct rusage *usage);

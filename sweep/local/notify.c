@@ -322,7 +322,8 @@ static int count_states(const char *root, const SweepManifest *manifest, SweepNo
   int code = CORE_OK;
   *pending = 0;
 
-  for (size_t i = 0; i < manifest->count && code == CORE_OK; i++) {
+  for (size_t i = 0; i < manifest->count; i++) {
+    if (code != CORE_OK) break;
     StoreState state;
     code = store_run_state_read(root, manifest->ids[i], true, &state);
     notification->finished += state.status == STORE_FINISHED;

@@ -360,7 +360,9 @@ static int check_parents(Check *check) {
   if (!check->has_parents) return CORE_OK;
   sweep_id_set_add_all(&known, (const char(*)[CORE_RUN_ID])check->grid->ids, check->grid->runs);
   int code = sweep_manifest_add_ids(check->options->root, NULL, &known);
-  for (size_t run = 0; run < check->grid->runs && code == CORE_OK; run++) check_parent(check, &known, run);
+  if (code == CORE_OK) {
+    for (size_t run = 0; run < check->grid->runs; run++) check_parent(check, &known, run);
+  }
   sweep_id_set_free(&known);
   return code;
 }
@@ -460,7 +462,7 @@ static int report_problems(const Check *check) {
 }
 
 static void print_warnings(const char *file, CoreText *warnings) {
-  for (char *rest = warnings->data, *line; (line = strsep(&rest, "\n"));)
+  for (char *tail = warnings->data, *line; (line = strsep(&tail, "\n"));)
     if (*line) core_warn("%s: %s", file, line);
 }
 

@@ -157,23 +157,23 @@ static void send_question(Exchange *exchange) {
 
 /* Parses "ok <tab> bytes <tab> bytes here <tab> device bytes", "memory <tab> ... <tab> why", "bad <tab> why". */
 static bool read_result(char *line, SweepCheckResult *result) {
-  char *rest = line;
-  const char *word = strsep(&rest, "\t");
+  char *tail = line;
+  const char *word = strsep(&tail, "\t");
   *result = (SweepCheckResult){.answer = strcmp(word, "ok") == 0       ? SWEEP_CHECK_OK
                                          : strcmp(word, "memory") == 0 ? SWEEP_CHECK_TOO_LARGE
                                          : strcmp(word, "bad") == 0    ? SWEEP_CHECK_REFUSED
                                                                        : SWEEP_CHECK_PENDING};
 
-  if (result->answer == SWEEP_CHECK_PENDING || !rest) return false;
+  if (result->answer == SWEEP_CHECK_PENDING || !tail) return false;
   if (result->answer != SWEEP_CHECK_REFUSED) {
-    const char *bytes = strsep(&rest, "\t"), *here = rest ? strsep(&rest, "\t") : "";
-    const char *device = rest ? strsep(&rest, "\t") : "";
+    const char *bytes = strsep(&tail, "\t"), *here = tail ? strsep(&tail, "\t") : "";
+    const char *device = tail ? strsep(&tail, "\t") : "";
     if (!core_text_to_real(bytes, &result->bytes) || !core_text_to_real(here, &result->bytes_here) ||
         !core_text_to_real(device, &result->device_bytes))
       return false;
   }
 
-  if (result->answer != SWEEP_CHECK_OK) result->message = core_text_duplicate(rest ? rest : "");
+  if (result->answer != SWEEP_CHECK_OK) result->message = core_text_duplicate(tail ? tail : "");
   return true;
 }
 

@@ -140,7 +140,8 @@ int sweep_code_compare(const char *root, const SweepGrid *grid, SweepCodeChanges
   const StoreCode *found = NULL;
   int code = sweep_kept_read(root, grid->spec->name, &kept);
 
-  for (size_t run = 0; run < grid->runs && code == CORE_OK; run++) {
+  for (size_t run = 0; run < grid->runs; run++) {
+    if (code != CORE_OK) break;
     if (!is_repeated(grid, run, &config, &previous)) code = find_code(&config, &found);
     if (code != CORE_OK || (!found && !config.program)) continue;
     if (store_run_state_read(root, grid->ids[run], true, &state) != CORE_OK) core_warn("%s", core_error_message());
@@ -190,12 +191,12 @@ void sweep_code_describe_mapping(const SweepCodeChanges *codes, CoreText *text) 
 }
 
 void sweep_code_describe(const SweepCodeChanges *codes, CoreText *text) {
-  const size_t all = codes->finished + codes->unfinished;
-  if (all == 0) return;
+  const size_t runs = codes->finished + codes->unfinished;
+  if (runs == 0) return;
   if (codes->finished > 0) core_text_appendf(text, "%zu finished", codes->finished);
   if (codes->unfinished > 0)
     core_text_appendf(text, "%s%zu unfinished", codes->finished > 0 ? " and " : "", codes->unfinished);
-  core_text_appendf(text, " run%s made by other code (%s)", all == 1 ? " was" : "s were",
+  core_text_appendf(text, " run%s made by other code (%s)", runs == 1 ? " was" : "s were",
                     core_text_string(&codes->difference));
 }
 
@@ -211,10 +212,11 @@ void sweep_code_free(SweepCodeChanges *codes) {
 static int record_kept(const char *root, const SweepGrid *grid, const SweepCodeChanges *codes) {
   char *lines = core_text_duplicate(core_text_string(&codes->changed)), *rest;
   int code = CORE_OK;
-  for (char *line = strtok_r(lines, "\n", &rest); line && code == CORE_OK; line = strtok_r(NULL, "\n", &rest)) {
+  for (char *line = strtok_r(lines, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
     char *summary = line;
     const char *hash = strsep(&summary, "\t");
     code = sweep_kept_add(root, grid->spec->name, hash, summary ? summary : "");
+    if (code != CORE_OK) break;
   }
   free(lines);
   return code;

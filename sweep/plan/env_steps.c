@@ -27,7 +27,7 @@ static double evaluation_steps(const CoreConfig *config) {
 
 SweepEnvSteps sweep_env_steps_left(const CoreConfig *config, double left) {
   if (config->program || core_config_has_no_envs(config)) return (SweepEnvSteps){0};
-  const double all = (double)core_config_iterations(config) * (double)core_config_transitions_per_iteration(config);
-  const double share = all > 0 ? left / all : 0;
+  const double total = (double)core_config_iterations(config) * (double)core_config_transitions_per_iteration(config);
+  const double share = total > 0 ? left / total : 0;
   return (SweepEnvSteps){share * search_steps(config), share * evaluation_steps(config)};
 }

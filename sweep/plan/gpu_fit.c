@@ -91,9 +91,9 @@ double sweep_gpu_padding(const SlurmSettings *settings, const CoreConfig *config
   const bool by_environments = strcmp(config->ppo.minibatch_by, "environments") == 0;
   const double unit = (double)(by_environments ? config->ppo.num_steps : core_config_sequence_length(config));
   const double ranks = (double)settings->ranks_per_run, parts = (double)config->ppo.num_minibatches;
-  const double own = (double)core_config_transitions_per_iteration(config) / unit / ranks; /* units of a rank */
-  const bool is_exact = strcmp(config->ppo.shuffle, "blocks") == 0 && fmod(own, parts) == 0;
-  const double share = own / parts;
+  const double rank_units = (double)core_config_transitions_per_iteration(config) / unit / ranks; /* units of a rank */
+  const bool is_exact = strcmp(config->ppo.shuffle, "blocks") == 0 && fmod(rank_units, parts) == 0;
+  const double share = rank_units / parts;
   if (ranks == 1) return 1;
   if (sweep_has_slices(config)) return fmin(ranks, parts);
   if (strcmp(config->train.device, "cuda") != 0 || is_exact) return 1;

@@ -298,7 +298,9 @@ static void print_cost(const SweepPlan *plan, SlurmCluster *cluster) {
 /* Checks each resource set against the cluster's partitions. */
 static int check_partitions(const SweepPlan *plan, SlurmCluster *cluster) {
   const SweepResources *resources = &plan->resources;
-  for (size_t set = 0; cluster && sweep_spec_has_resources(plan->spec) && set < resources->count; set++) {
+  if (!cluster || !sweep_spec_has_resources(plan->spec)) return CORE_OK;
+
+  for (size_t set = 0; set < resources->count; set++) {
     const char *label = *resources->labels[set] ? resources->labels[set] : "this sweep";
     const bool has_runs = sweep_plan_to_run(plan, set) > 0;
     const int code = has_runs ? sweep_fit_check(cluster, &resources->sets[set]) : CORE_OK;

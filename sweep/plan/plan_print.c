@@ -72,8 +72,10 @@ static void append_seeds(CoreText *text, const SweepSpec *spec) {
   for (size_t i = 1; i < spec->seed_count; i++) is_range = is_range && spec->seeds[i] == spec->seeds[i - 1] + 1;
   core_text_appendf(text, "%zu (%lld", spec->seed_count, (long long)spec->seeds[0]);
   if (is_range && spec->seed_count > 1) core_text_appendf(text, "..%lld", (long long)spec->seeds[spec->seed_count - 1]);
-  for (size_t i = 1; !is_range && i < spec->seed_count && i < SHOWN_MAX; i++)
-    core_text_appendf(text, ", %lld", (long long)spec->seeds[i]);
+  if (!is_range) {
+    for (size_t i = 1; i < spec->seed_count && i < SHOWN_MAX; i++)
+      core_text_appendf(text, ", %lld", (long long)spec->seeds[i]);
+  }
   core_text_appendf(text, "%s%s)", is_range || spec->seed_count <= SHOWN_MAX ? "" : ", ...", extended);
 }
 
@@ -142,10 +144,10 @@ static void append_source(const SweepPlan *plan, CoreText *text) {
 }
 
 static void print_estimate(const SweepPlan *plan) {
-  char all[32], left[32], time[32];
+  char total[32], left[32], time[32];
   CoreText source = {0}, parts = {0};
-  printf("transitions  %s, %s left\n", core_text_count(plan->transitions, all), core_text_count(plan->transitions_left,
-                                                                                                left));
+  printf("transitions  %s, %s left\n", core_text_count(plan->transitions, total),
+         core_text_count(plan->transitions_left, left));
 
   append_source(plan, &source);
   append_time(&parts, "searches", plan->cost.searches_s);
@@ -159,7 +161,7 @@ static void print_estimate(const SweepPlan *plan) {
   if (plan->to_run > 0 && parts.length > 0)
     printf("             training %s%s\n", core_text_duration(plan->cost.training_s, time), parts.data);
   if (plan->to_run > 0 && plan->cost.disk_bytes > 0)
-    printf("disk         %sB of logs and checkpoints\n", core_text_count(plan->cost.disk_bytes, all));
+    printf("disk         %sB of logs and checkpoints\n", core_text_count(plan->cost.disk_bytes, total));
   if (plan->speed_problem[0]) printf("             no measured speeds: %s\n", plan->speed_problem);
   core_text_free(&source);
   core_text_free(&parts);

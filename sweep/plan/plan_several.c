@@ -81,8 +81,10 @@ static int add_file(Costs *costs, const SweepCommon *common, const char *operand
     if (code == CORE_OK) code = sweep_resources_make(&grid, &resources);
     *cost = (Cost){.runs = grid.runs};
     memcpy(cost->name, spec.name, sizeof cost->name);
-    for (size_t run = 0; run < grid.runs && code == CORE_OK; run++)
+    for (size_t run = 0; run < grid.runs; run++) {
+      if (code != CORE_OK) break;
       code = add_run(costs, &grid, &resources, run, has_runs, cost);
+    }
     sweep_resources_free(&resources);
     sweep_grid_free(&grid);
   }
@@ -116,16 +118,16 @@ static void add_hours(CoreTable *table, double value) {
 }
 
 static void add_row(const Costs *costs, CoreTable *table, const Cost *cost) {
-  char all[32], left[32];
+  char total[32], left[32];
   core_table_cell(table, "%s", cost->name);
   core_table_cell(table, "%zu", cost->runs);
   core_table_cell(table, "%zu", cost->added);
   core_table_cell(table, "%zu", cost->to_run);
-  core_table_cell(table, "%s", core_text_count(cost->transitions, all));
+  core_table_cell(table, "%s", core_text_count(cost->transitions, total));
   core_table_cell(table, "%s", core_text_count(cost->transitions_left, left));
   add_hours(table, cost->cpu_hours);
   add_hours(table, cost->gpu_hours);
-  core_table_cell(table, "%s", core_text_count(cost->disk_bytes, all));
+  core_table_cell(table, "%s", core_text_count(cost->disk_bytes, total));
 }
 
 static void print_costs(const Costs *costs) {
@@ -187,8 +189,10 @@ int sweep_plan_files(const SweepCommon *common, const char *const *operands, siz
     core_warn("no measured speeds: %s", core_error_message());
 
   costs.files = core_memory_zero_allocate(count, sizeof *costs.files);
-  for (; costs.count < count && code == CORE_OK; costs.count++)
+  for (; costs.count < count; costs.count++) {
+    if (code != CORE_OK) break;
     code = add_file(&costs, common, operands[costs.count], has_runs, &costs.files[costs.count]);
+  }
   if (code == CORE_OK) {
     add_up(&costs);
     if (json) print_json(&costs);

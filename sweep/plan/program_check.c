@@ -158,19 +158,19 @@ static int by_path(const void *a, const void *b) {
 
 /* Removes "." and ".." and repeated slashes of an absolute path. */
 static void normalize(char *path) {
-  char *out = path, *rest = path, *part;
+  char *out = path, *tail = path, *component;
   char *copy = core_text_duplicate(path);
-  rest = copy;
+  tail = copy;
 
-  while ((part = strsep(&rest, "/"))) {
-    if (!*part || strcmp(part, ".") == 0) continue;
-    if (strcmp(part, "..") == 0) {
+  while ((component = strsep(&tail, "/"))) {
+    if (!*component || strcmp(component, ".") == 0) continue;
+    if (strcmp(component, "..") == 0) {
       while (out > path && *--out != '/') continue;
       continue;
     }
     *out++ = '/';
-    memcpy(out, part, strlen(part));
-    out += strlen(part);
+    memcpy(out, component, strlen(component));
+    out += strlen(component);
   }
 
   *out = '\0';
@@ -217,7 +217,8 @@ static int check_metrics(const char *root, const SweepGrid *grid, CoreText *prob
   Metrics *files = core_memory_allocate((grid->runs + 1) * sizeof *files);
   size_t count = 0;
   int code = CORE_OK;
-  for (size_t run = 0; run < grid->runs && code == CORE_OK; run++) {
+  for (size_t run = 0; run < grid->runs; run++) {
+    if (code != CORE_OK) break;
     files[count].run = run;
     code = find_metrics(root, grid, location, run, &files[count].path);
     if (code == CORE_OK && files[count].path) count++;

@@ -203,13 +203,15 @@ static bool is_same_setting(const CoreConfig *a, const CoreConfig *b, const Core
 /* Returns the dissimilarity of a group and a resolved configuration; 0: the same. Width counts twice (cost grows with
  * its square), another encoder or memory more than any width, another task more than that, other settings little. */
 static double distance(const SweepSpeeds *speeds, const Group *group, const CoreConfig *config) {
-  const CoreConfig *own = &group->config;
-  double sum = 2 * log_ratio(own->net.width, config->net.width) + log_ratio(own->net.depth, config->net.depth) +
-               log_ratio(own->ppo.epochs, config->ppo.epochs) + log_ratio(own->env.num, config->env.num) / 4;
-  sum += strcmp(own->env.task, config->env.task) == 0 ? 0 : 100;
-  const bool has_encoder = strcmp(own->net.encoder, config->net.encoder) == 0;
-  sum += has_encoder && strcmp(own->net.memory, config->net.memory) == 0 ? 0 : 50;
-  for (size_t i = 0; i < KEYS; i++) sum += is_same_setting(own, config, speeds->rows[i]) ? 0 : 0.1;
+  const CoreConfig *group_config = &group->config;
+  double sum = 2 * log_ratio(group_config->net.width, config->net.width) +
+               log_ratio(group_config->net.depth, config->net.depth) +
+               log_ratio(group_config->ppo.epochs, config->ppo.epochs) +
+               log_ratio(group_config->env.num, config->env.num) / 4;
+  sum += strcmp(group_config->env.task, config->env.task) == 0 ? 0 : 100;
+  const bool has_encoder = strcmp(group_config->net.encoder, config->net.encoder) == 0;
+  sum += has_encoder && strcmp(group_config->net.memory, config->net.memory) == 0 ? 0 : 50;
+  for (size_t i = 0; i < KEYS; i++) sum += is_same_setting(group_config, config, speeds->rows[i]) ? 0 : 0.1;
   return sum;
 }
 
@@ -304,7 +306,7 @@ SweepCost sweep_speeds_cost(const SweepSpeeds *speeds, const CoreConfig *config,
   const SweepCost model = sweep_cost_model(config, settings);
   *speed = (SweepSpeed){.steps_per_second = work->speed};
   if (work->speed == 0 && speeds) *speed = sweep_speeds_find(speeds, config, work->is_here ? NULL : settings);
-  const double all = trained(config);
+  const double total = trained(config);
   const double training_s = speed->steps_per_second > 0 ? work->left / speed->steps_per_second : 0;
-  return sweep_cost_remaining(&model, all > 0 ? work->left / all : 0, training_s);
+  return sweep_cost_remaining(&model, total > 0 ? work->left / total : 0, training_s);
 }

@@ -57,7 +57,8 @@ static int parse_metric(const char *csv, Metric *metric) {
   /* Skip the header. */
   while (*csv && !last) csv = core_text_read_cell(csv, &cell, &last);
 
-  while (*csv && code == CORE_OK) {
+  while (*csv) {
+    if (code != CORE_OK) break;
     csv = core_text_read_cell(csv, &cell, &last);
     if (last || cell.length != CORE_RUN_ID - 1) {
       code = core_error(CORE_FAIL, "analyze measures: expected a run and its value, found '%.80s'; check that it is of "
@@ -143,7 +144,9 @@ static int check_ended(const char *root, const SweepGrid *grid, const SweepSearc
   for (size_t cell = grid->cells; cell-- > 0 && *has_ended;) {
     const SweepSearch *cell_search;
     (void)sweep_grid_cell_trial(grid, cell, &cell_search);
-    for (size_t seed = 0; cell_search == search && seed < grid->spec->seed_count && *has_ended; seed++) {
+    if (cell_search != search) continue;
+
+    for (size_t seed = 0; seed < grid->spec->seed_count && *has_ended; seed++) {
       char id[CORE_RUN_ID];
       StoreState state;
       make_id(grid, cell, seed, id);
@@ -270,7 +273,8 @@ static int propose(SweepSpec *spec, SweepSearch *search, const Outcome *outcomes
   proposer.coordinates = core_memory_allocate(capacity * axes * sizeof *proposer.coordinates);
   make_trials(search, outcomes, proposer.trials, proposer.coordinates);
 
-  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+  for (size_t i = 0; i < count; i++) {
+    if (code != CORE_OK) break;
     code = propose_trial(&proposer);
     if (code == CORE_OK) search->wave[search->trials - 1] = wave;
   }
@@ -338,8 +342,11 @@ int sweep_wave_has_ended(const char *root, const SweepSpec *spec, bool *has_ende
   if (!sweep_spec_is_open(spec)) return CORE_OK;
   TRY(sweep_grid_expand(spec, &grid));
   int code = CORE_OK;
-  for (size_t i = 0; i < spec->search_count && code == CORE_OK && !*has_ended; i++)
-    if (sweep_search_is_open(&spec->searches[i])) code = check_ended(root, &grid, &spec->searches[i], has_ended);
+  for (size_t i = 0; i < spec->search_count; i++) {
+    if (!sweep_search_is_open(&spec->searches[i])) continue;
+    code = check_ended(root, &grid, &spec->searches[i], has_ended);
+    if (code != CORE_OK || *has_ended) break;
+  }
   sweep_grid_free(&grid);
   return code;
 }

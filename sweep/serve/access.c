@@ -73,9 +73,9 @@ bool serve_host_is_loopback(const char *host) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const size_t length = strlen(names[i]);
     if (strncmp(host, names[i], length) != 0) continue;
-    const char *rest = host + length;
-    if (*rest == '\0') return true;
-    if (*rest == ':' && rest[1] && strspn(rest + 1, "0123456789") == strlen(rest + 1)) return true;
+    const char *tail = host + length;
+    if (*tail == '\0') return true;
+    if (*tail == ':' && tail[1] && strspn(tail + 1, "0123456789") == strlen(tail + 1)) return true;
   }
   return false;
 }

@@ -87,8 +87,10 @@ static int add_iteration_columns(StoreDatabase *database, const char *run, json_
     const char *name = analysis_column_short(&columns[i]);
     bool has_values = false;
     if (columns[i].evaluation || columns[i].normalized || !analysis_column_is_number(&columns[i])) continue;
-    for (int c = 0; has_row && c < store_query_columns(query); c++)
-      has_values |= strcmp(store_query_name(query, c), name) == 0 && store_query_value(query, c) != STORE_VALUE_NULL;
+    if (has_row) {
+      for (int c = 0; c < store_query_columns(query); c++)
+        has_values |= strcmp(store_query_name(query, c), name) == 0 && store_query_value(query, c) != STORE_VALUE_NULL;
+    }
     add_column(list, &columns[i], name, find_help(name), has_values);
   }
 
@@ -103,8 +105,8 @@ static int add_metrics(StoreDatabase *database, const char *run, json_t *list) {
   TRY(store_query_open(database, "SELECT DISTINCT name FROM metric WHERE run_id = ?1 ORDER BY name", &query));
   store_query_bind_text(query, 1, run);
 
-  int code = store_query_step(query, &has_row);
-  for (; code == CORE_OK && has_row; code = store_query_step(query, &has_row)) {
+  int code;
+  while ((code = store_query_step(query, &has_row)) == CORE_OK && has_row) {
     CoreText name = {0};
     const AnalysisColumn *column;
     core_text_appendf(&name, "metric.%s", store_query_text(query, 0));
@@ -201,7 +203,8 @@ static int answer_runs(CurvesRequest *request, json_t **value) {
   RunList runs = {request, json_array(), false};
   int code = CORE_OK;
   bool is_read = !request->series.database; /* before the first import there is nothing to read */
-  while (!is_read && code == CORE_OK) {
+  while (!is_read) {
+    if (code != CORE_OK) break;
     json_array_clear(runs.list);
     code = serve_series_open(&request->series);
     if (code == CORE_OK) code = visit_ids(request->run_ids, add_run, &runs);
@@ -237,7 +240,8 @@ static int read_panel(const ServeSeries *series, Panel *panel) {
   qsort(runs, selection->count, sizeof *runs, compare_ids);
   panel->read = selection->count < RUNS_READ_MAX ? selection->count : RUNS_READ_MAX;
   panel->without = 0;
-  for (size_t i = 0; i < panel->read && code == CORE_OK; i++) {
+  for (size_t i = 0; i < panel->read; i++) {
+    if (code != CORE_OK) break;
     AnalysisCurve *curve = &panel->curves[runs[i] - selection->runs];
     code = serve_series_read(series, runs[i], curve);
     panel->without += curve->n == 0;
@@ -358,7 +362,8 @@ static int fill_panel(CurvesRequest *request, Panel *panel) {
   const AnalysisSelection *selection = &panel->groups->selection;
   int code = CORE_OK;
   bool is_read = false;
-  while (!is_read && code == CORE_OK) {
+  while (!is_read) {
+    if (code != CORE_OK) break;
     code = serve_series_open(&request->series);
     if (code == CORE_OK) code = read_panel(&request->series, panel);
     is_read = !take_returns(&request->series, panel->without < panel->read);

@@ -33,8 +33,8 @@ int serve_file_open(const char *root, const char *id, const char *name, int *fd,
   TRY(core_files_path(path, "%s/runs", root));
 
   int directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  char *part = strtok_r(folder + strlen("runs/"), "/", &save);
-  for (; part && directory >= 0; part = strtok_r(NULL, "/", &save)) directory = open_directory(directory, part);
+  char *piece = strtok_r(folder + strlen("runs/"), "/", &save);
+  for (; piece && directory >= 0; piece = strtok_r(NULL, "/", &save)) directory = open_directory(directory, piece);
   if (directory < 0) return file_error(name);
 
   const int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), number = errno;

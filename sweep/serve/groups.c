@@ -50,12 +50,12 @@ static int count_runs(StoreDatabase *database, const char *sweep, int64_t *runs)
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 static int find_varied(ServeGroups *groups) {
-  AnalysisGrouping all = {0};
-  TRY(analysis_group_runs(&groups->selection, NULL, &all));
-  groups->varied = core_memory_allocate((all.key_count + 1) * sizeof *groups->varied);
-  groups->varied_count = all.key_count;
-  for (size_t k = 0; k < all.key_count; k++) groups->varied[k] = all.keys[k];
-  analysis_grouping_free(&all);
+  AnalysisGrouping grouping = {0};
+  TRY(analysis_group_runs(&groups->selection, NULL, &grouping));
+  groups->varied = core_memory_allocate((grouping.key_count + 1) * sizeof *groups->varied);
+  groups->varied_count = grouping.key_count;
+  for (size_t k = 0; k < grouping.key_count; k++) groups->varied[k] = grouping.keys[k];
+  analysis_grouping_free(&grouping);
   return CORE_OK;
 }
 

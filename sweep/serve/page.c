@@ -38,8 +38,8 @@ void serve_page_build(CoreText *page, char policy[SERVE_POLICY]) {
   core_text_append(&style, serve_page_css);
   analysis_page_append_script(&script);
   for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) core_text_append(&script, scripts[i]);
-  const char *rest = analysis_page_fill(serve_page_html, "@STYLE@", &style, page);
-  core_text_append(page, analysis_page_fill(rest, "@SCRIPT@", &script, page));
+  const char *tail = analysis_page_fill(serve_page_html, "@STYLE@", &style, page);
+  core_text_append(page, analysis_page_fill(tail, "@SCRIPT@", &script, page));
   write_source(&style, style_source);
   write_source(&script, script_source);
   snprintf(policy, SERVE_POLICY,

@@ -86,7 +86,8 @@ static int read_last(const ServeSeries *series, const char *run, int64_t *last, 
 static int sample(const ServeSeries *series, const char *run, int64_t last, AnalysisCurve *curve) {
   int code = CORE_OK;
   int64_t next = 1;
-  for (int point = 1; code == CORE_OK && point <= SERVE_SERIES_POINTS && next <= last; point++) {
+  for (int point = 1; point <= SERVE_SERIES_POINTS && next <= last; point++) {
+    if (code != CORE_OK) break;
     bool has_row = false;
     const double share = (double)point / SERVE_SERIES_POINTS;
     const int64_t target = llround(series->is_log_x ? pow((double)last, share) : (double)last * share);

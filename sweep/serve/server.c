@@ -141,10 +141,12 @@ static void note_connection(void *context, struct MHD_Connection *connection, vo
     return;
   }
   const union MHD_ConnectionInfo *info = library.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  for (int i = 0; info && i < SERVE_CONNECTIONS_MAX && !*peer; i++) {
-    if (server->peers[i].number != 0) continue;
-    server->peers[i] = (Peer){++server->arrivals, (int)info->connect_fd, false};
-    *peer = &server->peers[i];
+  if (info) {
+    for (int i = 0; i < SERVE_CONNECTIONS_MAX && !*peer; i++) {
+      if (server->peers[i].number != 0) continue;
+      server->peers[i] = (Peer){++server->arrivals, (int)info->connect_fd, false};
+      *peer = &server->peers[i];
+    }
   }
   limit_strangers(server);
 }

@@ -262,9 +262,11 @@ static json_t *keys_json(const ServeSweep *sweep) {
   size_t rows;
   const CoreConfigRow *row = core_config_rows(&rows);
   json_t *list = json_array();
-  for (size_t r = 0; differs && r < rows; r++)
-    if (differs[r])
-      json_array_append_new(list, json_pack("{s:s, s:s}", "name", row[r].name, "label", analysis_key_name(&row[r])));
+  if (differs) {
+    for (size_t r = 0; r < rows; r++)
+      if (differs[r])
+        json_array_append_new(list, json_pack("{s:s, s:s}", "name", row[r].name, "label", analysis_key_name(&row[r])));
+  }
   return list;
 }
 

@@ -10,7 +10,7 @@
 #include "core/terminal.h"
 #include "store/workspace/paths.h"
 
-enum { LINE_MAX_BYTES = 64 };
+enum { LINE_BYTES_MAX = 64 };
 
 bool sweep_archived(const char *root, const char *name, char day[SWEEP_ARCHIVED_DAY]) {
   char path[CORE_PATH_MAX], *data;
@@ -18,7 +18,7 @@ bool sweep_archived(const char *root, const char *name, char day[SWEEP_ARCHIVED_
   int year, month, date;
   day[0] = '\0';
   if (store_path_sweep(root, name, "archived", path) != CORE_OK || !core_files_exists(path)) return false;
-  if (core_files_read(path, LINE_MAX_BYTES, &data, &size) != CORE_OK) core_error_clear();
+  if (core_files_read(path, LINE_BYTES_MAX, &data, &size) != CORE_OK) core_error_clear();
   else {
     if (sscanf(data, "%4d-%2d-%2d", &year, &month, &date) == 3)
       snprintf(day, SWEEP_ARCHIVED_DAY, "%04d-%02d-%02d", abs(year) % 10000, abs(month) % 100, abs(date) % 100);
@@ -29,7 +29,7 @@ bool sweep_archived(const char *root, const char *name, char day[SWEEP_ARCHIVED_
 }
 
 int sweep_archived_begin(const char *root, const char *name) {
-  char path[CORE_PATH_MAX], line[LINE_MAX_BYTES];
+  char path[CORE_PATH_MAX], line[LINE_BYTES_MAX];
   const time_t now = (time_t)core_clock_unix_s();
   struct tm day;
   gmtime_r(&now, &day);

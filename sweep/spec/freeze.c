@@ -158,14 +158,14 @@ static void append_plan(CoreText *text, const SweepSpec *spec) {
 static void append_comment(CoreText *text, const char *prefix, const char *string) {
   char *plain = core_text_duplicate(string);
   core_unicode_mask(plain);
-  for (const char *rest = plain; *rest;) {
-    const size_t length = strcspn(rest, "\n");
+  for (const char *tail = plain; *tail;) {
+    const size_t length = strcspn(tail, "\n");
     size_t taken = length < COMMENT_MAX ? length : COMMENT_MAX;
-    while (taken < length && ((unsigned char)rest[taken] & 0xc0) == 0x80) taken--; /* between characters */
+    while (taken < length && ((unsigned char)tail[taken] & 0xc0) == 0x80) taken--; /* between characters */
     core_text_append(text, prefix);
-    core_text_append_bytes(text, rest, taken);
+    core_text_append_bytes(text, tail, taken);
     core_text_append(text, "\n");
-    rest += taken + (taken == length && rest[length] == '\n');
+    tail += taken + (taken == length && tail[length] == '\n');
   }
   free(plain);
 }

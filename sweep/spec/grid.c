@@ -118,12 +118,12 @@ static const SweepPart *find_part(const SweepGrid *grid, size_t cell) {
 /* Calls `visit` with each list of a cell's block and the index of the cell's value; the last axis varies fastest. */
 typedef void (*VisitValue)(void *context, const SweepValueList *list, size_t value);
 static void visit_cell(const SweepPart *part, size_t cell, VisitValue visit, void *context) {
-  size_t rest = cell - part->first_cell, cells = part->cells;
+  size_t remainder = cell - part->first_cell, cells = part->cells;
   for (size_t a = 0; a < part->axis_count; a++) {
     const SweepAxis *axis = &part->axes[a];
     cells /= axis->length;
-    size_t value = rest / cells;
-    rest %= cells;
+    size_t value = remainder / cells;
+    remainder %= cells;
     for (size_t i = 0; i < axis->list_count; i++) visit(context, &axis->lists[i], value);
   }
 }
@@ -155,13 +155,13 @@ const SweepPart *sweep_grid_part(const SweepGrid *grid, size_t run) { return fin
 
 size_t sweep_grid_cell_trial(const SweepGrid *grid, size_t cell, const SweepSearch **search) {
   const SweepPart *part = find_part(grid, cell);
-  size_t rest = cell - part->first_cell, cells = part->cells;
+  size_t remainder = cell - part->first_cell, cells = part->cells;
   *search = part->search;
   if (!part->search) return 0;
   for (size_t a = 0; a < part->axis_count; a++) {
     cells /= part->axes[a].length;
-    if (part->axes[a].search) return rest / cells;
-    rest %= cells;
+    if (part->axes[a].search) return remainder / cells;
+    remainder %= cells;
   }
   return 0;
 }
@@ -276,8 +276,10 @@ static int check_trial(const SweepGrid *grid, const SweepPart *part, size_t tria
 int sweep_grid_check_trial(const SweepSpec *spec, const SweepSearch *search, size_t trial) {
   SweepGrid grid = {.spec = spec};
   int code = make_parts(spec, &grid);
-  for (size_t p = 0; p < grid.part_count && code == CORE_OK; p++)
+  for (size_t p = 0; p < grid.part_count; p++) {
+    if (code != CORE_OK) break;
     if (grid.parts[p].search == search) code = check_trial(&grid, &grid.parts[p], trial);
+  }
   sweep_grid_free(&grid);
   return code;
 }

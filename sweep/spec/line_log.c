@@ -62,7 +62,8 @@ int sweep_line_log_read(const char *path, const char *advice, SweepLineHandler o
   if (!core_files_exists(path)) return CORE_OK;
   TRY(core_files_read(path, file_max_bytes, &text, &size));
 
-  for (char *line = text, *end; *line && code == CORE_OK; line = end + 1) {
+  for (char *line = text, *end; *line; line = end + 1) {
+    if (code != CORE_OK) break;
     line_number++;
     if (!(end = strchr(line, '\n'))) break;
     *end = '\0';

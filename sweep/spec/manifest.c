@@ -16,16 +16,16 @@ static const char columns[] = "index\trun";
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-/* Splits the next line off *rest. NULL at the end; "" for a last line without newline, which means a truncated file. */
-static char *next_line(char **rest) {
-  char *line = *rest, *newline = strchr(line, '\n');
+/* Splits the next line off *tail. NULL at the end; "" for a last line without newline, which means a truncated file. */
+static char *next_line(char **tail) {
+  char *line = *tail, *newline = strchr(line, '\n');
   if (!*line) return NULL;
   if (!newline) {
-    *rest = line + strlen(line);
-    return *rest;
+    *tail = line + strlen(line);
+    return *tail;
   }
   *newline = '\0';
-  *rest = newline + 1;
+  *tail = newline + 1;
   return line;
 }
 
@@ -58,15 +58,19 @@ static int read_row(const char *path, size_t line_number, const char *line, Swee
 
 static int parse(const char *path, char *text, size_t size, const char *name, SweepManifest *manifest) {
   SweepIdSet ids = {0};
-  char *rest = text, *line;
+  char *tail = text, *line;
   int code = CORE_OK;
 
   if (strlen(text) != size) code = core_error(CORE_FAIL, "%s: contains a NUL byte; restore the file", path);
-  if (code == CORE_OK) code = check_header(path, next_line(&rest), name);
-  if (code == CORE_OK && (!(line = next_line(&rest)) || strcmp(line, columns) != 0))
+  if (code == CORE_OK) code = check_header(path, next_line(&tail), name);
+  if (code == CORE_OK && (!(line = next_line(&tail)) || strcmp(line, columns) != 0))
     code = core_error(CORE_FAIL, "%s:2: damaged: expected the columns \"index\", \"run\"", path);
-  for (size_t number = 3; code == CORE_OK && (line = next_line(&rest)); number++)
+
+  for (size_t number = 3; code == CORE_OK; number++) {
+    line = next_line(&tail);
+    if (!line) break;
     code = read_row(path, number, line, &ids);
+  }
 
   if (code == CORE_OK) {
     manifest->count = ids.count;
@@ -112,16 +116,16 @@ int sweep_manifest_merge(const char *root, const SweepGrid *grid, SweepManifest 
                          SweepManifestChange *change) {
   bool exists;
   TRY(read_manifest(root, grid->spec->name, manifest, &exists));
-  SweepIdSet all = {0};
-  sweep_id_set_add_all(&all, (const char(*)[CORE_RUN_ID])manifest->ids, manifest->count);
+  SweepIdSet ids = {0};
+  sweep_id_set_add_all(&ids, (const char(*)[CORE_RUN_ID])manifest->ids, manifest->count);
   *change = (SweepManifestChange){0};
   for (size_t i = 0; i < grid->runs; i++) {
-    if (sweep_id_set_add(&all, grid->ids[i], NULL)) change->added++;
+    if (sweep_id_set_add(&ids, grid->ids[i], NULL)) change->added++;
     else change->kept++;
   }
   free(manifest->ids);
-  manifest->count = all.count;
-  manifest->ids = sweep_id_set_detach(&all);
+  manifest->count = ids.count;
+  manifest->ids = sweep_id_set_detach(&ids);
   change->absent = count_absent(manifest, grid);
   return CORE_OK;
 }

@@ -71,11 +71,11 @@ static bool is_misspelling(const char *name, const char *nearest) {
 int sweep_metric_find(const char *subject, const char *name, const CoreScript *program, const char *const *others,
                       size_t count, SweepMetric *metric) {
   const bool is_prefixed = strncmp(name, prefix, sizeof prefix - 1) == 0;
-  const char *own = is_prefixed ? name + sizeof prefix - 1 : name;
-  const char *mapped = program ? find_mapped(program, own) : NULL;
+  const char *short_name = is_prefixed ? name + sizeof prefix - 1 : name;
+  const char *mapped = program ? find_mapped(program, short_name) : NULL;
   if (find_column(mapped ? mapped : name, program != NULL, metric)) return CORE_OK;
   if (mapped && set_named(metric, mapped)) return CORE_OK;
-  if (is_prefixed && set_named(metric, own)) return CORE_OK;
+  if (is_prefixed && set_named(metric, short_name)) return CORE_OK;
   const char *nearest = find_nearest(name, others, count);
   const bool is_own = program ? !is_misspelling(name, nearest) : strchr(name, '/') != NULL;
   if (is_own && set_named(metric, name)) return CORE_OK;

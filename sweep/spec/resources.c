@@ -74,8 +74,8 @@ static size_t add_set(SweepResources *resources, const SlurmSettings *settings) 
 /* Whether the label contains the block's name. */
 static bool is_listed(const char *label, const char *name) {
   const size_t length = strlen(name);
-  for (const char *at = strstr(label, name); at; at = strstr(at + 1, name)) {
-    const bool begins = at == label || at[-1] == ' ', ends = !at[length] || at[length] == ',';
+  for (const char *match = strstr(label, name); match; match = strstr(match + 1, name)) {
+    const bool begins = match == label || match[-1] == ' ', ends = !match[length] || match[length] == ',';
     if (begins && ends) return true;
   }
   return false;
@@ -148,11 +148,13 @@ int sweep_resources_of_indices(const SweepSpec *spec, const SweepManifest *manif
   if (code == CORE_OK) {
     code = sweep_resources_make(&grid, resources);
     sweep_id_set_add_all(&runs, (const char(*)[CORE_RUN_ID])grid.ids, grid.runs);
-    for (size_t i = 0; i < count && code == CORE_OK; i++) {
-      size_t run;
-      if (sweep_id_set_find(&runs, manifest->ids[indices[i]], &run))
-        (*run_sets)[i] = sweep_resources_of_run(resources, &grid, run);
-      else (*run_sets)[i] = add_set(resources, &base);
+    if (code == CORE_OK) {
+      for (size_t i = 0; i < count; i++) {
+        size_t run;
+        if (sweep_id_set_find(&runs, manifest->ids[indices[i]], &run))
+          (*run_sets)[i] = sweep_resources_of_run(resources, &grid, run);
+        else (*run_sets)[i] = add_set(resources, &base);
+      }
     }
     sweep_id_set_free(&runs);
     sweep_grid_free(&grid);

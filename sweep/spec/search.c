@@ -188,13 +188,13 @@ static int check_header(const char *path, const char *line, const SweepSpec *spe
 }
 
 static int parse(const char *path, char *text, const SweepSpec *spec, SweepSearch *search) {
-  char *rest = text, *line = strsep(&rest, "\n");
+  char *tail = text, *line = strsep(&tail, "\n");
   TRY(check_header(path, line, spec, search));
-  line = rest ? strsep(&rest, "\n") : NULL;
+  line = tail ? strsep(&tail, "\n") : NULL;
   bool is_valid = line && strcmp(line, columns) == 0;
-  for (size_t number = 3; is_valid && rest && *rest && sweep_search_is_open(search); number++) {
-    line = strsep(&rest, "\n");
-    if (!rest || !read_trial(spec, search, line))
+  for (size_t number = 3; is_valid && tail && *tail && sweep_search_is_open(search); number++) {
+    line = strsep(&tail, "\n");
+    if (!tail || !read_trial(spec, search, line))
       return core_error(CORE_FAIL,
                         "%s:%zu: damaged: expected trial %zu, its wave and its settings; restore the file, "
                         "or remove it and submit again: later trials are then proposed again",

@@ -274,11 +274,11 @@ static int open_named(SpecFile *file, const CoreIniEntry *entry, const char *wor
 }
 
 static int open_section(SpecFile *file, const CoreIniEntry *entry, Section *section) {
-  char copy[SECTION_MAX], *words[WORDS_MAX] = {0}, *rest = copy;
+  char copy[SECTION_MAX], *words[WORDS_MAX] = {0}, *tail = copy;
   size_t count = 0;
   *section = (Section){.profile = SPEC_TOP};
   if (core_text_copy(copy, sizeof copy, entry->section, "the section") != CORE_OK) return section_error(file, entry);
-  for (char *word; count < WORDS_MAX && (word = strsep(&rest, " "));) words[count++] = word;
+  for (char *word; count < WORDS_MAX && (word = strsep(&tail, " "));) words[count++] = word;
 
   section->is_program = count == 1 && file->spec->base.program && core_script_is_section(words[0]);
   if (section->is_program) return CORE_OK;

@@ -12,7 +12,7 @@
 #include "core/files.h"
 #include "sweep/spec/spec_internal.h"
 
-enum { FILE_MAX_BYTES = 16 << 20 };
+enum { FILE_BYTES_MAX = 16 << 20 };
 
 /* ---- files of workspaces ----------------------------------------------------------------------------------------- */
 
@@ -61,10 +61,10 @@ int spec_own_read(const char *path, char **text, size_t *size, struct stat *stat
   *status = (struct stat){0};
   if (core_files_open_reading(path, &fd) != CORE_OK) {
     core_error_clear();
-    return core_files_read(path, FILE_MAX_BYTES, text, size);
+    return core_files_read(path, FILE_BYTES_MAX, text, size);
   }
   snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd);
-  int code = core_files_read(opened, FILE_MAX_BYTES, text, size);
+  int code = core_files_read(opened, FILE_BYTES_MAX, text, size);
   if (code != CORE_OK) code = core_error_context(code, "%s", path);
   else if (fstat(fd, status) != 0) *status = (struct stat){0};
   close(fd);
@@ -120,12 +120,12 @@ static void append_directory_writers(const char *directory, const char *what, Co
 /* Doubts code that an interpreter opens by its name, after it was hashed. */
 void spec_own_judge_code(SweepSpec *spec) {
   const CoreScript *program = spec->base.program;
-  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX], *rest;
+  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX], *save;
   struct stat status;
   if (!spec->is_own_file || core_script_directory(program, directory) != CORE_OK) return;
 
   char *names = core_text_duplicate(core_script_text(program, CORE_SCRIPT_code));
-  for (char *name = strtok_r(names, " \t", &rest); name; name = strtok_r(NULL, " \t", &rest)) {
+  for (char *name = strtok_r(names, " \t", &save); name; name = strtok_r(NULL, " \t", &save)) {
     if (spec->doubt.length > 0) break;
     if (core_files_path_in(directory, name, path) != CORE_OK || stat(path, &status) != 0) continue;
     if (status.st_uid != geteuid() && status.st_uid != 0) {

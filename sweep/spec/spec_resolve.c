@@ -234,14 +234,15 @@ static bool is_listed(const char *list, const char *name) {
 
 static int check_selected(const SpecFile *file, const SpecSetting *selected) {
   CoreText item = {0}, nearest = {0};
-  const char *rest = selected->entry.value, *start;
+  const char *tail = selected->entry.value, *start;
   int code = CORE_OK;
-  while (code == CORE_OK && core_ini_next_item(&rest, &item, &start)) {
+  while (core_ini_next_item(&tail, &item, &start)) {
     const char *name = core_text_string(&item);
     if (find_block(file, SPEC_TOP, false, name)) continue;
     append_nearest_block(file, false, name, &nearest);
     core_error(CORE_USAGE, "sweep.grids: there is no [grid %s]%s", name, core_text_string(&nearest));
     code = spec_setting_error(file, selected, false);
+    if (code != CORE_OK) break;
   }
   core_text_free(&item);
   core_text_free(&nearest);

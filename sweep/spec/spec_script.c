@@ -166,9 +166,9 @@ static void make_name(const CoreScript *program, CoreText *name) {
   const char *start = text;
   for (const char *c = text; c < text + length; c++)
     if (*c == '/') start = c + 1;
-  const size_t rest = length - (size_t)(start - text), stem = strcspn(start, ".");
-  const bool is_short = stem > 0 && stem < rest && !is_algorithm(start, stem);
-  core_text_append_bytes(name, start, is_short ? stem : rest);
+  const size_t tail = length - (size_t)(start - text), stem = strcspn(start, ".");
+  const bool is_short = stem > 0 && stem < tail && !is_algorithm(start, stem);
+  core_text_append_bytes(name, start, is_short ? stem : tail);
 }
 
 /* Sets the files of the code unless the user has listed them; `skipped` gets what is not among them. */

@@ -118,16 +118,16 @@ static int refuse_choice(const Row *row, const char *value) {
   char list[256];
   const char *choices[SWEEP_STOP_KINDS + 2];
   size_t count = 0;
-  CoreText all = {0};
+  CoreText known = {0};
   snprintf(list, sizeof list, "%s", row->choices);
   for (char *next = list; next && count < sizeof choices / sizeof *choices; count++)
     choices[count] = strsep(&next, "|");
-  for (size_t i = 0; i < count; i++) core_text_appendf(&all, "%s%s", i ? ", " : "", choices[i]);
+  for (size_t i = 0; i < count; i++) core_text_appendf(&known, "%s%s", i ? ", " : "", choices[i]);
   const char *nearest = core_text_nearest(value, choices, count);
   const int code = core_error(CORE_USAGE, "%s = %.80s is not one of: %s%s%s%s", row->name, *value ? value : "(empty)",
-                              core_text_string(&all), nearest ? "; did you mean " : "", nearest ? nearest : "",
+                              core_text_string(&known), nearest ? "; did you mean " : "", nearest ? nearest : "",
                               nearest ? "?" : "");
-  core_text_free(&all);
+  core_text_free(&known);
   return code;
 }
 

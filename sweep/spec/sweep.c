@@ -55,10 +55,10 @@ int sweep_common_unknown(const char *root, const char *name) {
   if (nearest) {
     code = core_error(CORE_USAGE, "there is no sweep '%s' in %s; did you mean %s?", name, root, nearest);
   } else if (count) {
-    CoreText all = {0};
-    for (size_t i = 0; i < count; i++) core_text_appendf(&all, "%s%s", i ? ", " : "", names[i]);
-    code = core_error(CORE_USAGE, "there is no sweep '%s' in %s; it has: %s", name, root, core_text_string(&all));
-    core_text_free(&all);
+    CoreText known = {0};
+    for (size_t i = 0; i < count; i++) core_text_appendf(&known, "%s%s", i ? ", " : "", names[i]);
+    code = core_error(CORE_USAGE, "there is no sweep '%s' in %s; it has: %s", name, root, core_text_string(&known));
+    core_text_free(&known);
   } else {
     code = core_error(CORE_USAGE,
                       "there is no sweep '%s' in %s, which has no sweeps; name an experiment file, or another "

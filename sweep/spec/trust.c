@@ -69,11 +69,11 @@ int sweep_trust_accept(const char *root, const SweepSpec *spec) {
 
 void sweep_trust_print(const SweepSpec *spec, FILE *out) {
   CoreText text = {0};
-  char *rest;
+  char *save;
   bool is_continued = false; /* a line that looks like a comment may be the rest of a quoted value */
   append_text(spec, &text);
   core_unicode_mask(text.data);
-  for (char *line = strtok_r(text.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+  for (char *line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
     if ((*line != ';' && *line != '#') || is_continued) fprintf(out, "  %s\n", line);
     is_continued = strchr(line, '\\') != NULL;
   }

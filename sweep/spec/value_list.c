@@ -11,11 +11,11 @@
 #include "core/log.h"
 #include "core/memory.h"
 
-/* Returns an error that points at the character `at` of the entry's value (NULL: its first). The column is approximate
- * if the INI reader removed quotes or joined lines. */
-static int list_error(const CoreIni *ini, const CoreIniEntry *entry, const char *at, const char *format, ...)
+/* Returns an error that points at the character `position` of the entry's value (NULL: its first). The column is
+ * approximate if the INI reader removed quotes or joined lines. */
+static int list_error(const CoreIni *ini, const CoreIniEntry *entry, const char *position, const char *format, ...)
     CORE_PRINTF(4, 5);
-static int list_error(const CoreIni *ini, const CoreIniEntry *entry, const char *at, const char *format, ...) {
+static int list_error(const CoreIni *ini, const CoreIniEntry *entry, const char *position, const char *format, ...) {
   char message[1024];
   va_list arguments;
   va_start(arguments, format);
@@ -23,7 +23,9 @@ static int list_error(const CoreIni *ini, const CoreIniEntry *entry, const char 
   va_end(arguments);
   if (!ini) return core_error(CORE_USAGE, "%s", message);
   CoreIniEntry location = *entry;
-  for (const char *c = entry->value; at && c < at; c++) location.column += ((unsigned char)*c & 0xc0) != 0x80;
+  if (position) {
+    for (const char *c = entry->value; c < position; c++) location.column += ((unsigned char)*c & 0xc0) != 0x80;
+  }
   return core_ini_error(ini, &location, "%s", message);
 }
 
@@ -88,13 +90,13 @@ static const char *text_of(const CoreConfig *config, const CoreConfigRow *row, C
   return row->is_program ? core_script_value(config->program, row)->written : core_config_get(config, row, text);
 }
 
-static int add_value(Builder *b, const char *text, const char *at) {
+static int add_value(Builder *b, const char *text, const char *position) {
   SweepValueList *list = b->list;
   const CoreConfigRow *row = list->row;
   if (core_config_set(&b->scratch, row->name, text) != CORE_OK)
-    return list_error(b->ini, list->entry, at, "%s", core_error_message());
+    return list_error(b->ini, list->entry, position, "%s", core_error_message());
   if (list->count == SWEEP_LIST_MAX)
-    return list_error(b->ini, list->entry, at, "%s: more than %d values", row->name, SWEEP_LIST_MAX);
+    return list_error(b->ini, list->entry, position, "%s: more than %d values", row->name, SWEEP_LIST_MAX);
 
   if (list->count == b->capacity) {
     b->capacity = b->capacity ? 2 * b->capacity : 8;
@@ -108,22 +110,22 @@ static int add_value(Builder *b, const char *text, const char *at) {
   return CORE_OK;
 }
 
-static int add_item(Builder *b, const char *item, const char *at) {
+static int add_item(Builder *b, const char *item, const char *position) {
   const CoreConfigRow *row = b->list->row;
   int64_t low, high;
   if (!*item && row->kind != CORE_CONFIG_STRING)
-    return list_error(b->ini, b->list->entry, at, "%s: an item of the list is empty", row->name);
-  if (row->kind != CORE_CONFIG_INT || !read_range(item, &low, &high)) return add_value(b, item, at);
+    return list_error(b->ini, b->list->entry, position, "%s: an item of the list is empty", row->name);
+  if (row->kind != CORE_CONFIG_INT || !read_range(item, &low, &high)) return add_value(b, item, position);
 
   size_t count = range_count(low, high);
   if (count == 0)
-    return list_error(b->ini, b->list->entry, at, "%s: the range %s must go upwards and have at most %d values",
+    return list_error(b->ini, b->list->entry, position, "%s: the range %s must go upwards and have at most %d values",
                       row->name, item, SWEEP_LIST_MAX);
 
   for (size_t i = 0; i < count; i++) {
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)(low + (int64_t)i));
-    TRY(add_value(b, text, at));
+    TRY(add_value(b, text, position));
   }
   return CORE_OK;
 }
@@ -160,11 +162,13 @@ int sweep_value_list_parse(const CoreIni *ini, const CoreIniEntry *entry, const 
   *list = (SweepValueList){.row = row, .entry = entry};
   Builder b = {.ini = ini, .list = list, .scratch = core_config_default()};
   CoreText item = {0};
-  const char *rest = entry->value, *start;
+  const char *tail = entry->value, *start;
   int code = CORE_OK;
   warn_decimal_comma(ini, entry, row);
-  while (code == CORE_OK && core_ini_next_item(&rest, &item, &start))
+  while (core_ini_next_item(&tail, &item, &start)) {
     code = add_item(&b, core_text_string(&item), start);
+    if (code != CORE_OK) break;
+  }
   if (code != CORE_OK) sweep_value_list_free(list);
   core_text_free(&item);
   core_text_free(&b.text);
@@ -184,9 +188,11 @@ int sweep_value_list_check_different(const CoreIni *ini, const SweepValueList *l
     texts[i] = core_text_duplicate(core_config_get(&scratch, list->row, &text));
   }
   qsort(texts, list->count, sizeof *texts, compare_texts);
-  for (size_t i = 1; i < list->count && code == CORE_OK; i++)
-    if (strcmp(texts[i - 1], texts[i]) == 0)
-      code = list_error(ini, list->entry, NULL, "%s: the value %s is repeated", list->row->name, texts[i]);
+  for (size_t i = 1; i < list->count; i++) {
+    if (strcmp(texts[i - 1], texts[i]) != 0) continue;
+    code = list_error(ini, list->entry, NULL, "%s: the value %s is repeated", list->row->name, texts[i]);
+    break;
+  }
 
   for (size_t i = 0; i < list->count; i++) free(texts[i]);
   free(texts);
@@ -232,9 +238,11 @@ static int check_seeds(const CoreIni *ini, const CoreIniEntry *entry, const int6
   int code = CORE_OK;
   memcpy(sorted, seeds, count * sizeof *sorted);
   qsort(sorted, count, sizeof *sorted, compare_seeds);
-  for (size_t i = 1; i < count && code == CORE_OK; i++)
-    if (sorted[i - 1] == sorted[i])
-      code = list_error(ini, entry, NULL, "sweep.seeds: seed %lld is repeated", (long long)sorted[i]);
+  for (size_t i = 1; i < count; i++) {
+    if (sorted[i - 1] != sorted[i]) continue;
+    code = list_error(ini, entry, NULL, "sweep.seeds: seed %lld is repeated", (long long)sorted[i]);
+    break;
+  }
   free(sorted);
   return code;
 }
@@ -243,12 +251,12 @@ int sweep_value_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_
   static const char expected[] = "expected a number of seeds (5 = seeds 0 to 4) or a list (0, 3, 10..14)";
   const CoreConfigRow *row = core_config_find("train.seed");
   CoreText item = {0};
-  const char *rest = entry->value, *start;
+  const char *tail = entry->value, *start;
   int code = CORE_OK;
   *seeds = NULL;
   *count = 0;
 
-  while (code == CORE_OK && core_ini_next_item(&rest, &item, &start)) {
+  while (core_ini_next_item(&tail, &item, &start)) {
     const char *text = core_text_string(&item);
     int64_t low, high;
     bool is_range = read_range(text, &low, &high);
@@ -258,7 +266,7 @@ int sweep_value_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_
       break;
     }
 
-    bool is_count = !is_range && !rest && *count == 0;
+    bool is_count = !is_range && !tail && *count == 0;
     if (is_count) {
       high = low > INT64_MIN ? low - 1 : low;
       low = 0;

@@ -75,7 +75,10 @@ int sweep_where_select(const SweepGrid *grid, const CoreOptionList *where, Sweep
   part->ids = core_memory_allocate((grid->runs + 1) * sizeof *part->ids);
   part->places = core_memory_allocate((grid->runs + 1) * sizeof *part->places);
   part->is_part = where->count > 0;
-  for (size_t i = 0; i < where->count && code == CORE_OK; i++) code = read_condition(where->items[i], &conditions[i]);
+  for (size_t i = 0; i < where->count; i++) {
+    code = read_condition(where->items[i], &conditions[i]);
+    if (code != CORE_OK) break;
+  }
   if (code == CORE_OK) select_runs(grid, conditions, where->count, part);
   if (code == CORE_OK && part->runs == 0 && where->count > 0)
     code = core_error(CORE_USAGE, "--where %s: no run of %s has that", where->items[0], grid->spec->name);
@@ -107,11 +110,11 @@ int sweep_where_format(const CoreOptionList *where, char text[SWEEP_WHERE_TEXT])
 }
 
 /* Whether the text has all selections of the part, as neighbors. */
-static bool has_selections(const char *text, const char *part) {
-  char all[SWEEP_WHERE_TEXT + 8], some[SWEEP_WHERE_TEXT + 8];
-  snprintf(all, sizeof all, "or\n%sor\n", text);
-  snprintf(some, sizeof some, "or\n%sor\n", part);
-  return strstr(all, some) != NULL;
+static bool has_selections(const char *text, const char *clause) {
+  char merged[SWEEP_WHERE_TEXT + 8], some[SWEEP_WHERE_TEXT + 8];
+  snprintf(merged, sizeof merged, "or\n%sor\n", text);
+  snprintf(some, sizeof some, "or\n%sor\n", clause);
+  return strstr(merged, some) != NULL;
 }
 
 int sweep_where_join(char text[SWEEP_WHERE_TEXT], const char *more) {
@@ -128,11 +131,16 @@ int sweep_where_join(char text[SWEEP_WHERE_TEXT], const char *more) {
 static int mark_selection(const SweepGrid *grid, CoreOptionList *where, bool *is_selected) {
   Condition *conditions = core_memory_zero_allocate(where->count + 1, sizeof *conditions);
   int code = CORE_OK;
-  for (size_t i = 0; i < where->count && code == CORE_OK; i++) code = read_condition(where->items[i], &conditions[i]);
-  for (size_t run = 0; run < grid->runs && where->count > 0 && code == CORE_OK; run++) {
-    CoreConfig config;
-    sweep_grid_config(grid, run, &config);
-    is_selected[run] |= are_met(conditions, where->count, sweep_grid_part(grid, run), &config);
+  for (size_t i = 0; i < where->count; i++) {
+    code = read_condition(where->items[i], &conditions[i]);
+    if (code != CORE_OK) break;
+  }
+  if (code == CORE_OK && where->count > 0) {
+    for (size_t run = 0; run < grid->runs; run++) {
+      CoreConfig config;
+      sweep_grid_config(grid, run, &config);
+      is_selected[run] |= are_met(conditions, where->count, sweep_grid_part(grid, run), &config);
+    }
   }
   where->count = 0;
   free(conditions);
@@ -147,9 +155,10 @@ int sweep_where_mark(const SweepGrid *grid, const char *text, bool **is_selected
   int code = CORE_OK;
   *is_selected = core_memory_zero_allocate(grid->runs + 1, sizeof **is_selected);
 
-  for (char *line; code == CORE_OK && (line = strsep(&rest, "\n"));) {
+  for (char *line; (line = strsep(&rest, "\n"));) {
     if (strncmp(line, begins, strlen(begins)) == 0) items[where.count++] = line + strlen(begins);
     else code = mark_selection(grid, &where, *is_selected);
+    if (code != CORE_OK) break;
   }
   if (!*text) {
     for (size_t run = 0; run < grid->runs; run++) (*is_selected)[run] = true;
@@ -166,13 +175,13 @@ int sweep_where_mark(const SweepGrid *grid, const char *text, bool **is_selected
 /* ---- this machine ------------------------------------------------------------------------------------------------ */
 
 /* Checks that a run's parent is selected, done, or not one of this sweep. */
-static int check_parent(const char *root, const SweepGrid *grid, const SweepIdSet *all, const SweepIdSet *selected,
+static int check_parent(const char *root, const SweepGrid *grid, const SweepIdSet *ids, const SweepIdSet *selected,
                         const char *id, const CoreConfig *config) {
   CoreOrigin origin;
   StoreState state;
   size_t index;
   if (core_origin_parse(config->init.from, &origin) != CORE_OK || !origin.is_run) return CORE_OK;
-  if (!sweep_id_set_find(all, origin.run, &index) || sweep_id_set_find(selected, origin.run, &index)) return CORE_OK;
+  if (!sweep_id_set_find(ids, origin.run, &index) || sweep_id_set_find(selected, origin.run, &index)) return CORE_OK;
   TRY(store_run_state_read(root, origin.run, true, &state));
   if (state.status == STORE_FINISHED) return CORE_OK;
   return core_error(CORE_USAGE, "--where: run %s of %s starts from run %s, which is not done; select both", id,
@@ -180,21 +189,22 @@ static int check_parent(const char *root, const SweepGrid *grid, const SweepIdSe
 }
 
 int sweep_where_check_here(const char *root, const SweepGrid *grid, const SweepGrid *part) {
-  SweepIdSet all = {0}, selected = {0};
+  SweepIdSet ids = {0}, selected = {0};
   int code = CORE_OK;
   if (!part->is_part) return CORE_OK;
   if (sweep_spec_is_open(grid->spec))
     return core_error(CORE_USAGE, "--where: a search that continues in waves runs as a whole on this machine");
 
-  sweep_id_set_add_all(&all, (const char(*)[CORE_RUN_ID])grid->ids, grid->runs);
+  sweep_id_set_add_all(&ids, (const char(*)[CORE_RUN_ID])grid->ids, grid->runs);
   sweep_id_set_add_all(&selected, (const char(*)[CORE_RUN_ID])part->ids, part->runs);
-  for (size_t run = 0; run < part->runs && code == CORE_OK; run++) {
+  for (size_t run = 0; run < part->runs; run++) {
     CoreConfig config;
     sweep_grid_config(part, run, &config);
-    code = check_parent(root, grid, &all, &selected, part->ids[run], &config);
+    code = check_parent(root, grid, &ids, &selected, part->ids[run], &config);
+    if (code != CORE_OK) break;
   }
 
-  sweep_id_set_free(&all);
+  sweep_id_set_free(&ids);
   sweep_id_set_free(&selected);
   return code;
 }

@@ -190,7 +190,8 @@ int sweep_stop_retry(const char *root, const char *name, const char (*runs)[CORE
 
   TRY(sweep_stop_lock(root, name, true, &lock));
   int code = sweep_stop_log_read(root, name, &log);
-  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+  for (size_t i = 0; i < count; i++) {
+    if (code != CORE_OK) break;
     SweepStopEntry entry = {.verb = SWEEP_RETRIES};
     if (!sweep_stop_log_is_stopped(&log, runs[i])) continue;
     memcpy(entry.run, runs[i], sizeof entry.run);

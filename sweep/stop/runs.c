@@ -68,14 +68,14 @@ static int read_points(StoreQuery *query, const char *id, const SweepMetric *met
   if (metric->table == SWEEP_METRIC_NAMED) store_query_bind_text(query, 2, sweep_metric_short(metric));
 
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
-    const double at = store_query_real(query, 0), value = sign * store_query_real(query, 1);
-    if (!isfinite(at) || !isfinite(value) || at <= last) continue;
+    const double position = store_query_real(query, 0), value = sign * store_query_real(query, 1);
+    if (!isfinite(position) || !isfinite(value) || position <= last) continue;
     if (points->count == points->capacity) {
       points->capacity = points->capacity ? 2 * points->capacity : 1024;
       points->items = core_memory_resize(points->items, points->capacity * sizeof *points->items);
     }
-    points->items[points->count++] = (SweepPoint){at, value};
-    last = at;
+    points->items[points->count++] = (SweepPoint){position, value};
+    last = position;
   }
   return code;
 }
@@ -90,7 +90,8 @@ static int read_all_points(StoreDatabase *database, const SweepSpec *spec, Sweep
   TRY(sweep_stop_metric(&spec->stop, spec->base.program, &metric));
   TRY(store_query_open(database, find_statement(&metric), &query));
 
-  for (size_t i = 0; i < runs->count && code == CORE_OK; i++) {
+  for (size_t i = 0; i < runs->count; i++) {
+    if (code != CORE_OK) break;
     const size_t first = points.count;
     if (runs->status[i] != STORE_PENDING) code = read_points(query, runs->items[i].id, &metric, sign, &points);
     runs->items[i].count = points.count - first;
@@ -131,7 +132,8 @@ static int read_ddr(StoreDatabase *database, SweepStopRuns *runs) {
   bool row;
   int code = CORE_OK;
   TRY(store_query_open(database, "SELECT ddr FROM run_ddr WHERE run_id = ?1", &query));
-  for (size_t i = 0; i < runs->count && code == CORE_OK; i++) {
+  for (size_t i = 0; i < runs->count; i++) {
+    if (code != CORE_OK) break;
     if (runs->items[i].count == 0) continue;
     store_query_reset(query);
     store_query_bind_text(query, 1, runs->items[i].id);
