@@ -88,7 +88,8 @@ static int remove_older(const Checkpoint *checkpoint, size_t keep) {
   size_t count;
   TRY(list_iterations(checkpoint, &iterations, &count));
   int code = CORE_OK;
-  for (size_t i = keep; i < count && code == CORE_OK; i++) {
+  for (size_t i = keep; i < count; i++) {
+    if (code != CORE_OK) break;
     char path[CORE_PATH_MAX];
     code = path_of(checkpoint, iterations[i], path);
     if (code == CORE_OK) code = core_files_remove(path);
@@ -151,11 +152,11 @@ int checkpoint_remove_all(const Checkpoint *checkpoint) { return remove_older(ch
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
 static int write_all(int fd, const void *data, size_t bytes, const char *path) {
-  for (const char *at = data; bytes > 0;) {
-    ssize_t written = write(fd, at, bytes);
+  for (const char *cursor = data; bytes > 0;) {
+    ssize_t written = write(fd, cursor, bytes);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return core_error_errno(CORE_FAIL, "%s: cannot be written", path);
-    at += written;
+    cursor += written;
     bytes -= (size_t)written;
   }
   return CORE_OK;
@@ -268,7 +269,8 @@ static int read_section(FILE *file, const char *path, const FileSection *row, vo
   int code = CORE_OK;
 
   crypto_generichash_init(&state, NULL, 0, CHECKSUM);
-  for (uint64_t done = 0; done < row->bytes && code == CORE_OK;) {
+  for (uint64_t done = 0; done < row->bytes;) {
+    if (code != CORE_OK) break;
     size_t bytes = row->bytes - done < CHUNK ? (size_t)(row->bytes - done) : CHUNK;
     code = read_exactly(file, chunk, bytes, path);
     if (code != CORE_OK) break;

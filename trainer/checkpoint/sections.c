@@ -8,12 +8,12 @@
 #include "trainer/ranks/ranks.h"
 
 void sections_add_worlds(Sections *sections, const char *name, void *own, size_t bytes) {
-  const size_t all = bytes * (size_t)ranks_size();
+  const size_t total = bytes * (size_t)ranks_size();
   CORE_CHECK(sections->count < SECTIONS_WORLDS_MAX);
   SectionsWorlds *worlds = &sections->worlds[sections->count++];
   *worlds = (SectionsWorlds){.name = name, .own = own, .bytes = bytes, .all = own};
-  if (ranks_size() > 1) worlds->all = ranks_is_first() ? core_memory_zero_allocate(1, all) : NULL;
-  checkpoint_add(sections->checkpoint, name, worlds->all, all);
+  if (ranks_size() > 1) worlds->all = ranks_is_first() ? core_memory_zero_allocate(1, total) : NULL;
+  checkpoint_add(sections->checkpoint, name, worlds->all, total);
 }
 
 double sections_estimate_bytes(double bytes) {

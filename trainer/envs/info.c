@@ -63,15 +63,15 @@ void env_info_add(EnvInfoTable *table, const char *name, double sum, double coun
     return;
   }
 
-  const int64_t place = find_place(table, name, &found);
-  EnvInfoSum *item = &table->item[place];
+  const int64_t slot = find_place(table, name, &found);
+  EnvInfoSum *item = &table->item[slot];
   if (!found && !has_room(table, name)) {
     env_info_ignore(table, name);
     return;
   }
 
   if (!found) {
-    memmove(item + 1, item, (size_t)(table->count - place) * sizeof *item);
+    memmove(item + 1, item, (size_t)(table->count - slot) * sizeof *item);
     *item = (EnvInfoSum){0};
     memcpy(item->name, name, strlen(name));
     table->count++;
@@ -100,11 +100,11 @@ void env_info_merge(EnvInfoTable *table, const EnvInfoTable *other) {
 void env_info_reduce(EnvInfoTable *table) {
   const size_t ranks = (size_t)ranks_size();
   if (ranks == 1) return;
-  EnvInfoTable *all = core_memory_allocate(ranks * sizeof *all);
-  ranks_gather_all(table, sizeof *table, all);
+  EnvInfoTable *tables = core_memory_allocate(ranks * sizeof *tables);
+  ranks_gather_all(table, sizeof *table, tables);
   *table = (EnvInfoTable){0};
-  for (size_t rank = 0; rank < ranks; rank++) env_info_merge(table, &all[rank]);
-  free(all);
+  for (size_t rank = 0; rank < ranks; rank++) env_info_merge(table, &tables[rank]);
+  free(tables);
 }
 
 double env_info_solve_rate(const EnvInfoTable *table, double *episodes) {

@@ -92,9 +92,9 @@ int curriculum_estimate_bytes(const Curriculum *curriculum, const Env *levels, d
   TRY(bytes_with(levels, 2 * SMALL, SMALL, &more_worlds));
   TRY(bytes_with(levels, SMALL, 2 * SMALL, &more_places));
   double a_world = (more_worlds - both) / SMALL, a_place = (more_places - both) / SMALL;
-  double rest = both - SMALL * (a_world + a_place);
-  *training = rest + a_world * curriculum->own_worlds + a_place * own_slots(curriculum);
-  *search = curriculum->buffer.capacity > 0 ? rest + (a_world + a_place) * curriculum->search.own : 0;
+  double remainder = both - SMALL * (a_world + a_place);
+  *training = remainder + a_world * curriculum->own_worlds + a_place * own_slots(curriculum);
+  *search = curriculum->buffer.capacity > 0 ? remainder + (a_world + a_place) * curriculum->search.own : 0;
   return CORE_OK;
 }
 

@@ -18,12 +18,12 @@ int32_t evaluate_level(int world, int attempts, int levels) {
 
 void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env *levels, int trained,
                        CoreArena *arena) {
-  const int64_t all = evaluate_attempts(config->eval.episodes, levels->level_count);
+  const int64_t total = evaluate_attempts(config->eval.episodes, levels->level_count);
   const int64_t rank = ranks_rank(), ranks = ranks_size();
-  *evaluator = (Evaluator){.global_attempts = (int)all, .first_attempt = (int)(all * rank / ranks),
+  *evaluator = (Evaluator){.global_attempts = (int)total, .first_attempt = (int)(total * rank / ranks),
                            .levels = levels->level_count, .solves = levels->solves, .has_info = levels->info != NULL,
                            .counts_goals = levels->counts_goals};
-  evaluator->attempts = (int)(all * (rank + 1) / ranks) - evaluator->first_attempt;
+  evaluator->attempts = (int)(total * (rank + 1) / ranks) - evaluator->first_attempt;
   evaluator->worlds = env_concurrent_worlds(levels, evaluator->attempts, trained);
   size_t n = (size_t)evaluator->worlds;
 
@@ -130,7 +130,8 @@ static int play_turn(Evaluator *evaluator, const Turn *turn, StoreEvaluation *ro
 /* Plays this rank's attempts and adds up their results. */
 static int play(Evaluator *evaluator, const EvalPlayer *player, uint64_t seed, int64_t number, StoreEvaluation *row) {
   for (int first = 0; first < evaluator->attempts; first += evaluator->worlds) {
-    const int rest = evaluator->attempts - first, attempts = rest < evaluator->worlds ? rest : evaluator->worlds;
+    const int unplayed = evaluator->attempts - first;
+    const int attempts = unplayed < evaluator->worlds ? unplayed : evaluator->worlds;
     const Turn turn = {player, {seed, CORE_RANDOM_EVALUATE, (uint32_t)(evaluator->first_attempt + first), 0, NULL},
                        number, first, attempts};
     int left;

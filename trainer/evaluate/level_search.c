@@ -185,10 +185,10 @@ static int play(LevelSearch *search, const EvalPlayer *player, uint64_t seed, ui
 /* Plays a batch and exchanges the results: each rank counts its own levels and leaves the others at 0. */
 static int play_batch(LevelSearch *search, const EvalPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
                       uint32_t first) {
-  const size_t all = 3 * (size_t)search->at_once;
-  memset(search->episodes, 0, all * sizeof *search->episodes);
+  const size_t total = 3 * (size_t)search->at_once;
+  memset(search->episodes, 0, total * sizeof *search->episodes);
   TRY(ranks_agree(search->env ? play(search, player, seed, key, iteration, first) : CORE_OK));
-  ranks_sum_counts(search->episodes, all);
+  ranks_sum_counts(search->episodes, total);
   return CORE_OK;
 }
 

@@ -79,11 +79,11 @@ static OnnxValue embed(const Source *s, int kind, OnnxValue features) {
 /* Adds the rows of one kind in the entity matrix, [rows][count][ENCODER_SET_ENTITY], with inactive ones 0. */
 static OnnxValue add_entities(const Source *s, int kind, OnnxValue x) {
   const EncoderEntities e = encoder_entities(&s->shape->layout, kind);
-  OnnxValue part = onnx_columns(s->onnx, x, e.offset, e.offset + e.count * e.features);
-  part = embed(s, kind, onnx_reshape(s->onnx, part, (int64_t[]){0, e.count, e.features}, 3));
+  OnnxValue columns = onnx_columns(s->onnx, x, e.offset, e.offset + e.count * e.features);
+  columns = embed(s, kind, onnx_reshape(s->onnx, columns, (int64_t[]){0, e.count, e.features}, 3));
   const OnnxValue active = onnx_cast(s->onnx, onnx_columns(s->onnx, x, e.mask, e.mask + e.count), ONNX_BOOL);
   const OnnxValue factor = onnx_reshape(s->onnx, onnx_cast(s->onnx, active, ONNX_FLOAT), (int64_t[]){0, e.count, 1}, 3);
-  return onnx_binary(s->onnx, "Mul", part, factor);
+  return onnx_binary(s->onnx, "Mul", columns, factor);
 }
 
 static OnnxValue add_set_encoder(const Source *s, OnnxValue x) {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double MAX_RATIO = 10;
+static const double RATIO_MAX = 10;
 
 DdrControlKind ddr_control_kind(const CoreConfig *config) {
   const bool ewma = strcmp(config->algo.name, "ppo_ewma") == 0;
@@ -59,7 +59,7 @@ void ddr_control_update(DdrControl *control, double transitions, double ddr) {
   if (!ddr_control_is_on(control) || !(ddr > 0)) return;
   const Range range = get_range(control);
   const double gain = control->config->ppo.ddr_gain;
-  const double ratio = fmin(fmax(ddr_control_target(control->config, transitions) / ddr, 1 / MAX_RATIO), MAX_RATIO);
+  const double ratio = fmin(fmax(ddr_control_target(control->config, transitions) / ddr, 1 / RATIO_MAX), RATIO_MAX);
   control->value *= pow(ratio, control->kind == DDR_CONTROL_COM ? gain : -gain / 2);
   control->value = clamp(&range, control->value);
 }

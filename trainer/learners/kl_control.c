@@ -36,9 +36,9 @@ static void check_minibatch(EarlyStop *stop) {
 
 bool early_stop_allows(EarlyStop *stop, int64_t global_rows) {
   if (!early_stop_is_on(stop)) return true;
-  double *all = reduce_gather_records(stop->k3, (size_t)stop->shards.shards * sizeof *stop->k3), sum = 0;
-  for (int s = 0; s < stop->shards.global_shards; s++) sum += all[s];
-  free(all);
+  double *records = reduce_gather_records(stop->k3, (size_t)stop->shards.shards * sizeof *stop->k3), sum = 0;
+  for (int s = 0; s < stop->shards.global_shards; s++) sum += records[s];
+  free(records);
   stop->last = sum / (double)global_rows;
   check_minibatch(stop);
   return !stop->stopped;

@@ -31,9 +31,9 @@ void adaptive_lr_begin_epoch(AdaptiveLr *adaptive_lr) {
 
 double adaptive_lr_mean_kl(const AdaptiveLr *adaptive_lr, int minibatches) {
   const Shards *shards = &adaptive_lr->shards;
-  double *all = reduce_gather_records(adaptive_lr->kl, (size_t)shards->shards * sizeof *adaptive_lr->kl), sum = 0;
-  for (int s = 0; s < shards->global_shards; s++) sum += all[s];
-  free(all);
+  double *records = reduce_gather_records(adaptive_lr->kl, (size_t)shards->shards * sizeof *adaptive_lr->kl), sum = 0;
+  for (int s = 0; s < shards->global_shards; s++) sum += records[s];
+  free(records);
   return sum / minibatches;
 }
 

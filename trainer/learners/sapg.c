@@ -232,14 +232,14 @@ static int repeat_failed_step(Sapg *sapg, const UpdateContext *context, int numb
 /* Enqueues all steps of an epoch. The host synchronizes once, since the next epoch's learning rate depends on the KL. A
  * larger last minibatch is not part of the graph. */
 static int enqueue_epoch(Sapg *sapg, const UpdateContext *context, int number, UpdateStats *stats) {
-  const SapgMinibatches *all = &sapg->data.minibatches;
+  const SapgMinibatches *minibatches = &sapg->data.minibatches;
   Enqueued enqueued = {sapg, context};
   OpsUpdateStats sums;
   captured_begin(&sapg->captured, context, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer,
                  &sapg->critic_optimizer, NULL, *sapg->adaptive_lr.lr);
 
-  for (int m = 0; m < all->count; m++) {
-    if (sapg_data_rows(&sapg->data, m) == all->rows) {
+  for (int m = 0; m < minibatches->count; m++) {
+    if (sapg_data_rows(&sapg->data, m) == minibatches->rows) {
       captured_minibatch(&sapg->captured, enqueue_current, &enqueued);
     } else {
       sapg_data_gather_minibatch(&sapg->data, context->ops, context->rollout, m);
@@ -257,7 +257,7 @@ static int enqueue_epoch(Sapg *sapg, const UpdateContext *context, int number, U
   stats->clip_fraction += sums.mean[OPS_STATS_POLICY + 4];
   stats->value_loss += sums.mean[OPS_STATS_VALUE];
   stats->zero_grad_fraction += sums.mean[OPS_STATS_ZERO_GRAD];
-  stats->controller_kl = sums.mean[OPS_STATS_CONTROLLER] / all->count;
+  stats->controller_kl = sums.mean[OPS_STATS_CONTROLLER] / minibatches->count;
   return CORE_OK;
 }
 

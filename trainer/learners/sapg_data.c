@@ -25,9 +25,9 @@ static SapgShare make_share(const SapgData *data) {
 
 /* Returns the maximum number of off-policy samples of this rank: no environment is sampled twice. */
 static size_t max_off_policy(const SapgLayout *layout, const Shards *shards) {
-  const size_t own = (size_t)layout->steps * (size_t)shards->worlds;
-  const size_t all = (size_t)layout->drawn * sapg_off_policy(layout);
-  return own < all ? own : all;
+  const size_t local_rows = (size_t)layout->steps * (size_t)shards->worlds;
+  const size_t off_policy_rows = (size_t)layout->drawn * sapg_off_policy(layout);
+  return local_rows < off_policy_rows ? local_rows : off_policy_rows;
 }
 
 static size_t local_on_policy(const SapgData *data) {
@@ -168,7 +168,7 @@ static void find_columns(SapgData *data) {
 
 /* Writes this rank's samples of a minibatch, in its order and sorted by shard: a counting pass, then a scattering
  * pass. */
-static void assign_minibatch(const SapgData *data, const OpsChooseRows *choice, int m, uint32_t *own) {
+static void assign_minibatch(const SapgData *data, const OpsChooseRows *choice, int m, uint32_t *rows) {
   const int shards = data->shards.shards;
   uint32_t *part_rows = data->part_rows + (size_t)m * (size_t)shards;
   memset(part_rows, 0, (size_t)shards * sizeof *part_rows);
@@ -184,7 +184,7 @@ static void assign_minibatch(const SapgData *data, const OpsChooseRows *choice, 
     for (uint32_t i = 0; i < (uint32_t)sapg_data_rows(data, m); i++) {
       const OpsChosen chosen = ops_chosen(choice, (size_t)m, i);
       if (!chosen.is_own) continue;
-      if (pass == 1) own[part_rows[chosen.shard]] = chosen.row;
+      if (pass == 1) rows[part_rows[chosen.shard]] = chosen.row;
       part_rows[chosen.shard]++;
     }
   }
@@ -207,8 +207,11 @@ static void assign_minibatches(SapgData *data) {
     minibatch_device_list_rows(data->device, &choice, (uint32_t)samples, data->part_rows);
     return;
   }
-  uint32_t *own = data->own;
-  for (int m = 0; m < data->minibatches.count; own += part_samples(data, m++)) assign_minibatch(data, &choice, m, own);
+  uint32_t *rows = data->own;
+  for (int m = 0; m < data->minibatches.count; m++) {
+    assign_minibatch(data, &choice, m, rows);
+    rows += part_samples(data, m);
+  }
 }
 
 void sapg_data_draw(SapgData *data, Ops *ops, uint64_t seed, int64_t iteration) {
@@ -267,8 +270,8 @@ static void gather(SapgData *data, Ops *ops, const Rollout *rollout) {
                              {data->values, data->batch_values, sizeof(float)},
                              {data->returns, data->batch_returns, sizeof(float)},
                              {data->logp_own, data->batch_own, sizeof(float)}};
-  const int all = sizeof fields / sizeof *fields;
-  ops->gather_fields(ops, fields, data->logp_own ? all : all - 1, data->sample, rows);
+  const int count = sizeof fields / sizeof *fields;
+  ops->gather_fields(ops, fields, data->logp_own ? count : count - 1, data->sample, rows);
   sequences_gather(&data->memory, &rollout->states, ops, data->index, rows);
 }
 
@@ -280,21 +283,21 @@ bool sapg_data_next(SapgData *data, Ops *ops, const Rollout *rollout) {
 
 /* Gathers a whole minibatch on the device: `rows` samples, of `minibatches` minibatches from `own` on the one that the
  * device's step counter selects. */
-static void gather_whole(SapgData *data, Ops *ops, const Rollout *rollout, const uint32_t *own, int minibatches,
+static void gather_whole(SapgData *data, Ops *ops, const Rollout *rollout, const uint32_t *order, int minibatches,
                          int rows) {
   uint32_t *unordered = data->unordered_rows ? data->unordered_rows : data->sample;
   CORE_CHECK(data->shards.global_shards == 1);
   data->rows = rows;
   data->shard = 0;
-  ops->update->current_rows(ops, own, minibatches, rows, 1, data->shards.worlds, unordered);
+  ops->update->current_rows(ops, order, minibatches, rows, 1, data->shards.worlds, unordered);
   const uint32_t *sample = sequences_order(&data->memory, &rollout->states, unordered, rows);
   if (sample != data->sample) core_device_copy(data->device, data->sample, sample, (size_t)rows * sizeof *sample);
   gather(data, ops, rollout);
 }
 
 void sapg_data_gather_minibatch(SapgData *data, Ops *ops, const Rollout *rollout, int m) {
-  const uint32_t *own = data->own + (size_t)m * (size_t)data->minibatches.rows;
-  gather_whole(data, ops, rollout, own, 1, sapg_data_rows(data, m));
+  const uint32_t *rows = data->own + (size_t)m * (size_t)data->minibatches.rows;
+  gather_whole(data, ops, rollout, rows, 1, sapg_data_rows(data, m));
 }
 
 void sapg_data_gather_current(SapgData *data, Ops *ops, const Rollout *rollout) {

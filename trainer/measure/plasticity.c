@@ -69,8 +69,10 @@ static void make_targets(Plasticity *probe, PlasticityNetwork *network) {
   const size_t count = (size_t)states * (size_t)outputs;
   if (network->of == NULL) return;
   forward(probe, network, network->target);
-  for (size_t i = 0; i < count && probe->options.sines; i++)
-    network->target[i] = (float)sin(SINE_FREQUENCY * (double)network->target[i]);
+  if (probe->options.sines) {
+    for (size_t i = 0; i < count; i++)
+      network->target[i] = (float)sin(SINE_FREQUENCY * (double)network->target[i]);
+  }
 
   for (int o = 0; o < outputs; o++) {
     const Column column = measure_column(network->target, states, outputs, o);
@@ -133,9 +135,9 @@ static double measure_error(Plasticity *probe, PlasticityNetwork *network) {
   return sum / (double)count;
 }
 
-static void add_point(Plasticity *probe, int64_t at, PlasticityCurve *curve) {
+static void add_point(Plasticity *probe, int64_t step, PlasticityCurve *curve) {
   CORE_CHECK(curve->points < PLASTICITY_POINTS_MAX);
-  curve->step[curve->points] = at;
+  curve->step[curve->points] = step;
   curve->actor[curve->points] = measure_error(probe, &probe->actor);
   curve->critic[curve->points++] = measure_error(probe, &probe->critic);
 }
@@ -167,12 +169,12 @@ void plasticity_fit(Plasticity *probe, const float *actor, const float *critic, 
 
   *curve = (PlasticityCurve){.points = 0};
   add_point(probe, 0, curve);
-  for (int64_t at = 1; at <= probe->options.steps; at++) {
-    draw_batch(probe, seed, at);
+  for (int64_t steps = 1; steps <= probe->options.steps; steps++) {
+    draw_batch(probe, seed, steps);
     add_gradient(probe, &probe->actor);
     if (probe->critic.of) add_gradient(probe, &probe->critic);
     step(probe, &probe->actor, probe->gradient.actor);
     step(probe, &probe->critic, probe->gradient.critic);
-    if ((at & (at - 1)) == 0 || at == probe->options.steps) add_point(probe, at, curve);
+    if ((steps & (steps - 1)) == 0 || steps == probe->options.steps) add_point(probe, steps, curve);
   }
 }

@@ -111,8 +111,9 @@ static double part_of_kl(const Profile *profile, Ops *ops, int p, int q) {
   double sum = 0, kl, reverse;
   for (int row = 0; row < profile->own; row += profile->chunk_rows) {
     int rows = rows_in_chunk(profile, row);
-    size_t at = (size_t)row * (size_t)profile->head.logits;
-    ops->policy_kl(ops, &profile->head, snapshot(profile, p) + at, snapshot(profile, q) + at, rows, &kl, &reverse);
+    size_t offset = (size_t)row * (size_t)profile->head.logits;
+    ops->policy_kl(ops, &profile->head, snapshot(profile, p) + offset, snapshot(profile, q) + offset, rows, &kl,
+                   &reverse);
     sum += kl;
   }
   return sum / profile->states;
@@ -141,9 +142,9 @@ static void add_ratios(Profile *profile, Ops *ops, int i) {
   }
 
   void *copy[2];
-  const size_t all = (size_t)profile->own * sizeof(float);
-  const float *logp = core_device_view(ops->device, profile->logp, all, &copy[0]);
-  const float *behavior = core_device_view(ops->device, profile->behavior_logp, all, &copy[1]);
+  const size_t total_bytes = (size_t)profile->own * sizeof(float);
+  const float *logp = core_device_view(ops->device, profile->logp, total_bytes, &copy[0]);
+  const float *behavior = core_device_view(ops->device, profile->behavior_logp, total_bytes, &copy[1]);
   for (int row = 0; row < profile->own; row++) {
     const double l = (double)logp[row] - (double)behavior[row];
     log_sum_add(ratio, l);

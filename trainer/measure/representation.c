@@ -11,7 +11,7 @@
 #include "trainer/ranks/ranks.h"
 #include "trainer/update/reduce.h"
 
-static const double SHARE = 0.99, LYLE_LEAST = 0.01, INACTIVE_BELOW = 1e-5, DEAD_SPREAD = 1e-3;
+static const double SHARE = 0.99, LYLE_MIN = 0.01, INACTIVE_BELOW = 1e-5, DEAD_SPREAD = 1e-3;
 
 /* ---- sums ------------------------------------------------------------------------------------------------------ */
 
@@ -293,10 +293,10 @@ void representation_eigenvalues(double *matrix, int n, double *values, double *s
 
 /* Returns the least k whose first k values make up SHARE of the total. */
 static double count_share(const double *values, int n, double power) {
-  double all = 0, sum = 0;
+  double total = 0, sum = 0;
   int k = 0;
-  for (int i = 0; i < n; i++) all += pow(values[i], power);
-  while (k < n && !(sum >= SHARE * all)) sum += pow(values[k++], power);
+  for (int i = 0; i < n; i++) total += pow(values[i], power);
+  while (k < n && !(sum >= SHARE * total)) sum += pow(values[k++], power);
   return k > 0 ? k : 1;
 }
 
@@ -306,7 +306,7 @@ RepresentationRank representation_rank_of(const double *eigenvalues, int width, 
   for (int i = 0; i < width; i++) { /* rounding makes a 0 slightly negative */
     singular[i] = sqrt(fmax(eigenvalues[i], 0));
     sum += singular[i];
-    rank.lyle += singular[i] / sqrt(states) > LYLE_LEAST;
+    rank.lyle += singular[i] / sqrt(states) > LYLE_MIN;
   }
   for (int i = 0; i < width; i++)
     if (singular[i] > 0) entropy -= singular[i] / sum * log(singular[i] / sum);

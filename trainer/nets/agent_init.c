@@ -48,8 +48,8 @@ static void init_weights(const Agent *agent, AgentNetwork *network, uint64_t see
   const bool on_encoder = !agent_is_recurrent(agent) && network->shape.width[0] == agent->encoder.shape.width &&
                           network->shape.layers > 1;
   if (agent->encoder.shape.kind == ENCODER_IMPALA && on_encoder) init_uniform(network, seed, tensor);
-  size_t own = network_parameters(&network->shape);
-  memset(network->theta + own, 0, (network->n - own) * sizeof *network->theta);
+  size_t count = network_parameters(&network->shape);
+  memset(network->theta + count, 0, (network->n - count) * sizeof *network->theta);
 }
 
 static void init_log_std(const Agent *agent) {

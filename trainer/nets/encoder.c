@@ -52,13 +52,13 @@ int encoder_check_pixels(EncoderKind kind, const EnvPixels *pixels) {
 }
 
 EncoderEntities encoder_entities(const SimEntityLayout *l, int kind) {
-  const EncoderEntities all[ENCODER_ENTITY_KINDS] = {
+  const EncoderEntities entities[ENCODER_ENTITY_KINDS] = {
       [ENCODER_POLYGONS] = {"polygon", SIM_ENTITY_POLYGON, l->size.polygons, l->polygons, l->polygon_mask},
       [ENCODER_CIRCLES] = {"circle", SIM_ENTITY_CIRCLE, l->size.circles, l->circles, l->circle_mask},
       [ENCODER_JOINTS] = {"joint", SIM_ENTITY_JOINT, 2 * l->size.joints, l->joints, l->joint_mask},
       [ENCODER_THRUSTERS] = {"thruster", SIM_ENTITY_THRUSTER, l->size.thrusters, l->thrusters, l->thruster_mask},
   };
-  return all[kind];
+  return entities[kind];
 }
 
 int encoder_entity_count(const SimEntityLayout *layout) {

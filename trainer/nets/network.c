@@ -114,8 +114,8 @@ void network_orthogonal(const double *gaussian, int in, int out, double gain, fl
   orthonormalize(vectors, count, length);
   for (int i = 0; i < in; i++)
     for (int o = 0; o < out; o++) {
-      size_t at = in >= out ? (size_t)o * length + i : (size_t)i * length + o;
-      kernel[(size_t)i * out + o] = (float)(gain * vectors[at]);
+      size_t index = in >= out ? (size_t)o * length + i : (size_t)i * length + o;
+      kernel[(size_t)i * out + o] = (float)(gain * vectors[index]);
     }
   free(vectors);
 }

@@ -54,14 +54,14 @@ static void finish_by_host(Communicator *communicator) {
   way->sums = 0;
 }
 
-static void gather_by_host(Communicator *communicator, const void *own, size_t bytes, void *all) {
+static void gather_by_host(Communicator *communicator, const void *sent, size_t bytes, void *gathered) {
   ByHost *way = (ByHost *)communicator;
   CoreDevice *device = communicator->device;
   const size_t ranks = (size_t)ranks_size();
   char *host = host_buffer(way, (ranks + 1) * bytes), *mine = host + ranks * bytes;
-  device->to_host(device, mine, own, bytes);
+  device->to_host(device, mine, sent, bytes);
   ranks_gather_all(mine, bytes, host);
-  device->to_device(device, all, host, ranks * bytes);
+  device->to_device(device, gathered, host, ranks * bytes);
 }
 
 static void destroy_by_host(Communicator *communicator) {
@@ -89,7 +89,7 @@ static void exchange_doubles(void *x, const void *same, size_t bytes) {
   ranks_sum(x, bytes / sizeof(double));
 }
 
-static void exchange_all(void *all, const void *own, size_t bytes) { ranks_gather_all(own, bytes, all); }
+static void exchange_all(void *gathered, const void *sent, size_t bytes) { ranks_gather_all(sent, bytes, gathered); }
 
 static void sum_emulated(Communicator *communicator, void *x, size_t n, CommunicatorNumber number) {
   CoreDevice *device = communicator->device;
@@ -100,8 +100,8 @@ static void sum_emulated(Communicator *communicator, void *x, size_t n, Communic
 
 static void finish_emulated(Communicator *communicator) { communicator->device->comm_wait(communicator->device); }
 
-static void gather_emulated(Communicator *communicator, const void *own, size_t bytes, void *all) {
-  communicator->device->exchange(communicator->device, exchange_all, all, own, bytes);
+static void gather_emulated(Communicator *communicator, const void *sent, size_t bytes, void *gathered) {
+  communicator->device->exchange(communicator->device, exchange_all, gathered, sent, bytes);
 }
 
 static void destroy_emulated(Communicator *communicator) { free(communicator); }

@@ -57,18 +57,18 @@ static int seen_as(const DeviceSight *sight, const CoreDeviceId *id) {
   return -1;
 }
 
-static Machine machine_of(const DeviceSight *sight, int ranks, int own) {
+static Machine machine_of(const DeviceSight *sight, int ranks, int rank) {
   Machine machine = {.sight = sight, .rank = core_memory_allocate((size_t)ranks * sizeof *machine.rank)};
   for (int r = 0; r < ranks; r++) {
-    if (strncmp(sight[r].host, sight[own].host, sizeof sight->host) != 0) continue;
-    if (r == own) machine.own = machine.ranks;
+    if (strncmp(sight[r].host, sight[rank].host, sizeof sight->host) != 0) continue;
+    if (r == rank) machine.own = machine.ranks;
     machine.rank[machine.ranks++] = r;
   }
   return machine;
 }
 
-int device_choice_assign(const DeviceSight *sight, int ranks, int own, bool share) {
-  Machine machine = machine_of(sight, ranks, own);
+int device_choice_assign(const DeviceSight *sight, int ranks, int rank, bool share) {
+  Machine machine = machine_of(sight, ranks, rank);
   bool all_have = true;
   int chosen = -1;
   for (int index = 0; index < machine.ranks; index++) {
@@ -76,16 +76,16 @@ int device_choice_assign(const DeviceSight *sight, int ranks, int own, bool shar
     all_have &= give(&machine, index, &tried);
   }
   for (int g = 0; g < machine.gpus; g++)
-    if (machine.owner[g] == machine.own) chosen = seen_as(&sight[own], &machine.id[g]);
-  if (share && !all_have) chosen = sight[own].count > 0 ? machine.own % sight[own].count : -1;
+    if (machine.owner[g] == machine.own) chosen = seen_as(&sight[rank], &machine.id[g]);
+  if (share && !all_have) chosen = sight[rank].count > 0 ? machine.own % sight[rank].count : -1;
   free(machine.rank);
   return chosen;
 }
 
 /* ---- queries to the other ranks ---------------------------------------------------------------------------------- */
 
-static int count_on_machine(const DeviceSight *sight, int ranks, int own, int *gpus) {
-  Machine machine = machine_of(sight, ranks, own);
+static int count_on_machine(const DeviceSight *sight, int ranks, int rank, int *gpus) {
+  Machine machine = machine_of(sight, ranks, rank);
   for (int index = 0; index < machine.ranks; index++)
     for (int i = 0; i < sight[machine.rank[index]].count; i++)
       (void)number_of(&machine, &sight[machine.rank[index]].id[i]);
@@ -94,31 +94,31 @@ static int count_on_machine(const DeviceSight *sight, int ranks, int own, int *g
   return machine.ranks;
 }
 
-static int refuse(const DeviceSight *sight, int ranks, int own) {
+static int refuse(const DeviceSight *sight, int ranks, int rank) {
   int gpus;
-  const int processes = count_on_machine(sight, ranks, own, &gpus);
+  const int processes = count_on_machine(sight, ranks, rank, &gpus);
   if (gpus == 0)
     return core_error(CORE_USAGE,
                       "%.64s: no GPU is visible to its %d processes; check nvidia-smi, CUDA_VISIBLE_DEVICES and "
-                      "srun --gpus-per-node, or set train.device = cpu", sight[own].host, processes);
+                      "srun --gpus-per-node, or set train.device = cpu", sight[rank].host, processes);
   return core_error(CORE_USAGE,
                     "%d processes on %.64s share %d GPU%s, but each needs its own: start "
                     "as many as there are (mpirun -n %d, "
                     "srun --ntasks-per-node=%d --gpus-per-node=%d --gpu-bind=none), or set "
                     "comm.share_gpu = yes or train.device = cpu",
-                    processes, sight[own].host, gpus, gpus == 1 ? "" : "s", gpus, gpus, gpus);
+                    processes, sight[rank].host, gpus, gpus == 1 ? "" : "s", gpus, gpus, gpus);
 }
 
 /* Logs what slows the exchange between GPUs of this machine: GPUs that do not see each other, and host threads (ours,
  * NCCL's and CUDA's) on too few processors. */
-static void log_obstacles(const DeviceSight *sight, int ranks, int own) {
+static void log_obstacles(const DeviceSight *sight, int ranks, int rank) {
   enum { PROCESSORS_WANTED = 4 };
   int gpus;
   cpu_set_t processors;
-  const int processes = count_on_machine(sight, ranks, own, &gpus);
-  if (processes > 1 && gpus > 1 && sight[own].count == 1)
+  const int processes = count_on_machine(sight, ranks, rank, &gpus);
+  if (processes > 1 && gpus > 1 && sight[rank].count == 1)
     core_log(CORE_LOG_WARN, "each rank sees one of %d GPUs of %.64s, so NCCL may not use NVLink between them; with "
-             "Slurm: srun --gpus-per-node=%d --gpu-bind=none", gpus, sight[own].host, gpus);
+             "Slurm: srun --gpus-per-node=%d --gpu-bind=none", gpus, sight[rank].host, gpus);
   if (gpus > 0 && sched_getaffinity(0, sizeof processors, &processors) == 0 &&
       CPU_COUNT(&processors) < PROCESSORS_WANTED)
     core_log(CORE_LOG_WARN, "this rank may use %d processor%s, but its threads and those of NCCL and CUDA need %d; use "
@@ -141,14 +141,14 @@ int device_choice_number(const CoreConfig *config, int *number, bool *shared) {
 
   gethostname(sight.host, sizeof sight.host - 1);
   sight.count = core_device_list(sight.id, CORE_DEVICES_MAX);
-  DeviceSight *all = core_memory_allocate((size_t)ranks * sizeof *all);
-  ranks_gather_all(&sight, sizeof sight, all);
+  DeviceSight *sights = core_memory_allocate((size_t)ranks * sizeof *sights);
+  ranks_gather_all(&sight, sizeof sight, sights);
 
-  *number = device_choice_assign(all, ranks, own, config->comm.share_gpu);
-  *shared = any_shared(all, ranks);
-  const int code = ranks_agree(*number >= 0 ? CORE_OK : refuse(all, ranks, own));
-  if (code == CORE_OK && getenv("CORE_DEVICE") == NULL) log_obstacles(all, ranks, own); /* GPUs, not emulated ones */
+  *number = device_choice_assign(sights, ranks, own, config->comm.share_gpu);
+  *shared = any_shared(sights, ranks);
+  const int code = ranks_agree(*number >= 0 ? CORE_OK : refuse(sights, ranks, own));
+  if (code == CORE_OK && getenv("CORE_DEVICE") == NULL) log_obstacles(sights, ranks, own); /* GPUs, not emulated ones */
 
-  free(all);
+  free(sights);
   return code;
 }

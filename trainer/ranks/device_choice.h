@@ -13,11 +13,11 @@ typedef struct DeviceSight {
   CoreDeviceId id[CORE_DEVICES_MAX];   /* in CUDA's order */
 } DeviceSight;
 
-/* Returns the GPU for rank `own` as an index among those that the rank sees, or -1 if none is left. sight: [ranks];
+/* Returns the GPU for `rank` as an index among those that the rank sees, or -1 if none is left. sight: [ranks];
  * ranks of other hosts are ignored. No two ranks of a host get the same GPU; where all see the same, the i-th rank of a
  * machine gets the i-th. With `share`, if there are more ranks than GPUs, GPUs are assigned round-robin. Deterministic,
  * so all ranks compute the same assignment. */
-int device_choice_assign(const DeviceSight *sight, int ranks, int own, bool share);
+int device_choice_assign(const DeviceSight *sight, int ranks, int rank, bool share);
 
 /* Determines the index for core_device_open, and whether some GPU is shared by several ranks; called by all ranks. One
  * rank takes the first GPU. CORE_USAGE, at all ranks: a machine has more ranks than GPUs, and comm.share_gpu = no. */

@@ -153,13 +153,13 @@ static void finish(Communicator *communicator) {
   ((ByNccl *)communicator)->pending = false;
 }
 
-static ncclResult_t start_gather(const ByNccl *way, const void *own, size_t bytes, void *all) {
-  return nccl.ncclAllGather(own, all, bytes, ncclChar, way->comm, way->table.device->stream);
+static ncclResult_t start_gather(const ByNccl *way, const void *sent, size_t bytes, void *gathered) {
+  return nccl.ncclAllGather(sent, gathered, bytes, ncclChar, way->comm, way->table.device->stream);
 }
 
-static void gather(Communicator *communicator, const void *own, size_t bytes, void *all) {
+static void gather(Communicator *communicator, const void *sent, size_t bytes, void *gathered) {
   const ByNccl *way = (const ByNccl *)communicator;
-  complete(way, start_gather(way, own, bytes, all), "ncclAllGather");
+  complete(way, start_gather(way, sent, bytes, gathered), "ncclAllGather");
 }
 
 static void destroy(Communicator *communicator) {
@@ -261,15 +261,16 @@ static int exchange_first(ByNccl *way, Connecting *connecting) {
   void *memory = NULL;
   int code = ranks_agree(device->allocate(device, LARGE * sizeof(float), &memory));
 
-  for (int i = 0; i < 2 && code == CORE_OK; i++) {
+  for (int i = 0; i < 2; i++) {
+    if (code != CORE_OK) break;
     code = complete_together(way, connecting, start_sum(way, memory, numbers[i], COMMUNICATOR_FLOAT), "the first sum");
     if (code == CORE_OK) finish(&way->table);
   }
 
-  const size_t part = LARGE * sizeof(float) / (size_t)ranks_size();
-  char *own = (char *)memory + part * (size_t)ranks_rank();
+  const size_t share = LARGE * sizeof(float) / (size_t)ranks_size();
+  char *slice = (char *)memory + share * (size_t)ranks_rank();
   if (code == CORE_OK)
-    code = complete_together(way, connecting, start_gather(way, own, part, memory), "the first gathering");
+    code = complete_together(way, connecting, start_gather(way, slice, share, memory), "the first gathering");
 
   if (code == CORE_OK) device->synchronize(device); /* look_for_errors has the limit */
   if (code == CORE_OK) device->release(device, memory);

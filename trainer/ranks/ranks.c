@@ -105,10 +105,10 @@ static void share_threads(void) {
 }
 
 static void exchange_places(void) {
-  RankProcess own = {.pid = getpid()};
-  gethostname(own.host, sizeof own.host - 1);
+  RankProcess process = {.pid = getpid()};
+  gethostname(process.host, sizeof process.host - 1);
   self.process = core_memory_zero_allocate((size_t)self.size, sizeof *self.process);
-  MPI_Allgather(&own, sizeof own, MPI_BYTE, self.process, sizeof own, MPI_BYTE, MPI_COMM_WORLD);
+  MPI_Allgather(&process, sizeof process, MPI_BYTE, self.process, sizeof process, MPI_BYTE, MPI_COMM_WORLD);
 }
 
 int ranks_start(void) {
@@ -169,43 +169,43 @@ void ranks_broadcast(void *data, size_t bytes) {
 
 enum { TAG = 1 };
 
-void ranks_gather(const void *own, size_t bytes, void *all) {
-  if (self.rank == 0) memcpy(all, own, bytes);
+void ranks_gather(const void *sent, size_t bytes, void *gathered) {
+  if (self.rank == 0) memcpy(gathered, sent, bytes);
   for (int rank = 1; rank < self.size; rank++)
     for (size_t done = 0; done < bytes; done += CHUNK) {
       if (self.rank == 0)
-        MPI_Recv((char *)all + (size_t)rank * bytes + done, chunk_of(bytes - done), MPI_BYTE, rank, TAG, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+        MPI_Recv((char *)gathered + (size_t)rank * bytes + done, chunk_of(bytes - done), MPI_BYTE, rank, TAG,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       if (self.rank == rank)
-        MPI_Send((const char *)own + done, chunk_of(bytes - done), MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+        MPI_Send((const char *)sent + done, chunk_of(bytes - done), MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
     }
 }
 
-void ranks_scatter(const void *all, size_t bytes, void *own) {
-  if (self.rank == 0) memcpy(own, all, bytes);
+void ranks_scatter(const void *scattered, size_t bytes, void *received) {
+  if (self.rank == 0) memcpy(received, scattered, bytes);
   for (int rank = 1; rank < self.size; rank++)
     for (size_t done = 0; done < bytes; done += CHUNK) {
       if (self.rank == 0)
-        MPI_Send((const char *)all + (size_t)rank * bytes + done, chunk_of(bytes - done), MPI_BYTE, rank, TAG,
+        MPI_Send((const char *)scattered + (size_t)rank * bytes + done, chunk_of(bytes - done), MPI_BYTE, rank, TAG,
                  MPI_COMM_WORLD);
       if (self.rank == rank)
-        MPI_Recv((char *)own + done, chunk_of(bytes - done), MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv((char *)received + done, chunk_of(bytes - done), MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }
 
-void ranks_gather_all(const void *own, size_t bytes, void *all) {
+void ranks_gather_all(const void *sent, size_t bytes, void *gathered) {
   if (self.size == 1) {
-    memcpy(all, own, bytes);
+    memcpy(gathered, sent, bytes);
     return;
   }
   if (bytes <= CHUNK) {
-    MPI_Allgather(own, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
+    MPI_Allgather(sent, (int)bytes, MPI_BYTE, gathered, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
     return;
   }
-  memcpy((char *)all + (size_t)self.rank * bytes, own, bytes);
+  memcpy((char *)gathered + (size_t)self.rank * bytes, sent, bytes);
   for (int rank = 0; rank < self.size; rank++)
     for (size_t done = 0; done < bytes; done += CHUNK)
-      MPI_Bcast((char *)all + (size_t)rank * bytes + done, chunk_of(bytes - done), MPI_BYTE, rank, MPI_COMM_WORLD);
+      MPI_Bcast((char *)gathered + (size_t)rank * bytes + done, chunk_of(bytes - done), MPI_BYTE, rank, MPI_COMM_WORLD);
 }
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
@@ -233,9 +233,9 @@ int ranks_start(void) {
 void ranks_stop(void) {}
 int ranks_agree(int code) { return code; }
 void ranks_broadcast(void *data, size_t bytes) {}
-void ranks_gather(const void *own, size_t bytes, void *all) { memcpy(all, own, bytes); }
-void ranks_scatter(const void *all, size_t bytes, void *own) { memcpy(own, all, bytes); }
-void ranks_gather_all(const void *own, size_t bytes, void *all) { memcpy(all, own, bytes); }
+void ranks_gather(const void *sent, size_t bytes, void *gathered) { memcpy(gathered, sent, bytes); }
+void ranks_scatter(const void *scattered, size_t bytes, void *received) { memcpy(received, scattered, bytes); }
+void ranks_gather_all(const void *sent, size_t bytes, void *gathered) { memcpy(gathered, sent, bytes); }
 void ranks_sum(double *x, size_t n) {}
 void ranks_sum_counts(int64_t *x, size_t n) {}
 void ranks_sum_floats(float *x, size_t n) {}

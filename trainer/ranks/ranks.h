@@ -61,10 +61,10 @@ int ranks_check_stop(void);
 void ranks_broadcast(void *data, size_t bytes);
 /* All: gather `bytes` of each rank, side by side in rank order, at the first rank (`all` is not used elsewhere); and
  * scatter them. */
-void ranks_gather(const void *own, size_t bytes, void *all);
-void ranks_scatter(const void *all, size_t bytes, void *own);
+void ranks_gather(const void *sent, size_t bytes, void *gathered);
+void ranks_scatter(const void *scattered, size_t bytes, void *received);
 /* All: gathers at every rank. */
-void ranks_gather_all(const void *own, size_t bytes, void *all);
+void ranks_gather_all(const void *sent, size_t bytes, void *gathered);
 
 /* All: reduce element by element over the ranks, in place. Counts are exact in any order, the others up to summation
  * order. */

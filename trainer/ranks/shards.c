@@ -3,7 +3,7 @@
 
 #include "trainer/ranks/ranks.h"
 
-enum { SHARDS_MOST = 64 };
+enum { SHARDS_MAX = 64 };
 
 Shards shards_alone(int worlds) {
   return (Shards){.global_worlds = worlds, .worlds = worlds, .global_shards = 1, .shards = 1};
@@ -19,7 +19,7 @@ static int divisors_of(int n) {
  * equals the smallest, since small shards make small matrix products. */
 int shards_choose(int64_t worlds) {
   int best = 1;
-  for (int n = 2; n <= SHARDS_MOST; n++)
+  for (int n = 2; n <= SHARDS_MAX; n++)
     if (worlds % n == 0 && divisors_of(n) > divisors_of(best)) best = n;
   return best;
 }

@@ -88,7 +88,7 @@ static void free_play(Play *play) {
 static int play_turn(const Coverage *coverage, Play *play, int first) {
   Env *env = play->env;
   const size_t n = (size_t)env->worlds, row = (size_t)coverage->row, states = PLAY_STATES;
-  const int rest = play->worlds - first, worlds = rest < env->worlds ? rest : env->worlds;
+  const int worlds_left = play->worlds - first, worlds = worlds_left < env->worlds ? worlds_left : env->worlds;
   const EnvStep out = {.observations = play->shown, .rewards = play->rewards, .dones = play->flags,
                        .solved = play->flags + n, .levels = play->counts, .episode_steps = play->counts + n};
 
@@ -126,7 +126,10 @@ static int fix_box(Coverage *coverage, const Env *levels, const OpsHead *head) {
   int code = CORE_OK;
   TRY(levels->clone(levels, &batch, &env));
   Play play = allocate_play(coverage, env, head, worlds);
-  for (int first = 0; first < worlds && code == CORE_OK; first += env->worlds) code = play_turn(coverage, &play, first);
+  for (int first = 0; first < worlds; first += env->worlds) {
+    code = play_turn(coverage, &play, first);
+    if (code != CORE_OK) break;
+  }
   if (code == CORE_OK) {
     fix_side(coverage->record, 0, play.side, PLAY_STATES);
     fix_side(coverage->record, 1, play.side + PLAY_STATES, PLAY_STATES);
@@ -164,9 +167,9 @@ int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head) 
 /* ---- counting --------------------------------------------------------------------------------------------------- */
 
 static int along(double x, double low, double high) {
-  const double at = floor(COVERAGE_FINE * (x - low) / (high - low));
-  if (at >= COVERAGE_FINE) return COVERAGE_FINE - 1;
-  return at > 0 ? (int)at : 0;
+  const double cell = floor(COVERAGE_FINE * (x - low) / (high - low));
+  if (cell >= COVERAGE_FINE) return COVERAGE_FINE - 1;
+  return cell > 0 ? (int)cell : 0;
 }
 
 void coverage_reset(Coverage *coverage) {
@@ -195,12 +198,12 @@ int coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration) {
 }
 
 int coverage_resume_from(Coverage *coverage, const CoverageRecord *before) {
-  CoverageRecord *own = coverage->record;
+  CoverageRecord *record = coverage->record;
   if (!has_box(before)) return CORE_OK; /* never counted anything */
-  if (coverage->levels && !has_box(own)) TRY(fix_box(coverage, coverage->levels, &coverage->head));
-  const bool is_same = memcmp(own->low, before->low, sizeof own->low) == 0 &&
-                       memcmp(own->high, before->high, sizeof own->high) == 0;
-  if (is_same) *own = *before;
+  if (coverage->levels && !has_box(record)) TRY(fix_box(coverage, coverage->levels, &coverage->head));
+  const bool is_same = memcmp(record->low, before->low, sizeof record->low) == 0 &&
+                       memcmp(record->high, before->high, sizeof record->high) == 0;
+  if (is_same) *record = *before;
   return CORE_OK;
 }
 

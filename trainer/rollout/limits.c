@@ -39,14 +39,14 @@ void limits_value(const Limits *limits, const ObsPipeline *pipeline, Ops *ops, c
   float *seen = pipeline->active ? limits->seen : limits->raw;
   for (int worlds; first < end; first += worlds) {
     worlds = shard - first % shard < end - first ? shard - first % shard : end - first;
-    const size_t at = (size_t)first;
+    const size_t index = (size_t)first;
     /* A device does the same work at each step, so that steps can be captured. */
-    if (ops->device == NULL && !has_any(limits->truncated + row + at, worlds)) continue;
-    float *shown = seen + at * (size_t)pipeline->seen;
+    if (ops->device == NULL && !has_any(limits->truncated + row + index, worlds)) continue;
+    float *shown = seen + index * (size_t)pipeline->seen;
     states_bind(states, agent, first, false);
-    agent_values(agent, ops, shown, worlds, limits->values + row + at);
+    agent_values(agent, ops, shown, worlds, limits->values + row + index);
     if (limits->leader_values == NULL) continue;
     obs_set_leader_block(pipeline, shown, worlds);
-    agent_values(agent, ops, shown, worlds, limits->leader_values + row + at);
+    agent_values(agent, ops, shown, worlds, limits->leader_values + row + index);
   }
 }

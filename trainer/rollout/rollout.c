@@ -32,9 +32,9 @@ static void list_statistics(const Rollout *rollout, Statistic statistic[3]) {
 }
 
 static size_t statistics_bytes(const Rollout *rollout) {
-  Statistic all[3];
-  list_statistics(rollout, all);
-  return all[0].bytes + all[1].bytes + all[2].bytes;
+  Statistic statistics[3];
+  list_statistics(rollout, statistics);
+  return statistics[0].bytes + statistics[1].bytes + statistics[2].bytes;
 }
 
 void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env, const Shards *shards, int steps,
@@ -250,22 +250,23 @@ void rollout_begin_again(Rollout *rollout, Env *env) {
 /* ---- undoing a rollout ------------------------------------------------------------------------------------------- */
 
 static void keep_statistics(Rollout *rollout) {
-  Statistic all[3];
-  uint8_t *at = rollout->before;
-  list_statistics(rollout, all);
+  Statistic statistics[3];
+  uint8_t *cursor = rollout->before;
+  list_statistics(rollout, statistics);
   for (int i = 0; i < 3; i++) {
-    if (all[i].bytes > 0) core_device_to_host(rollout->device, at, all[i].data, all[i].bytes);
-    at += all[i].bytes;
+    if (statistics[i].bytes > 0) core_device_to_host(rollout->device, cursor, statistics[i].data, statistics[i].bytes);
+    cursor += statistics[i].bytes;
   }
 }
 
 void rollout_undo(Rollout *rollout) {
-  Statistic all[3];
-  const uint8_t *at = rollout->before;
-  list_statistics(rollout, all);
+  Statistic statistics[3];
+  const uint8_t *cursor = rollout->before;
+  list_statistics(rollout, statistics);
   for (int i = 0; i < 3; i++) {
-    if (all[i].bytes > 0) core_device_to_device(rollout->device, all[i].data, at, all[i].bytes);
-    at += all[i].bytes;
+    if (statistics[i].bytes > 0)
+      core_device_to_device(rollout->device, statistics[i].data, cursor, statistics[i].bytes);
+    cursor += statistics[i].bytes;
   }
 }
 
@@ -362,10 +363,10 @@ static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const Draw
   states_store(&rollout->states, t, part.first, part.worlds);
   for (int first = part.first, worlds; first < end; first += worlds) {
     worlds = shard - first % shard < end - first ? shard - first % shard : end - first;
-    const size_t at = (size_t)first;
+    const size_t world = (size_t)first;
     states_bind(&rollout->states, agent, first, true);
-    agent_act(agent, ops, observations + at * (size_t)rollout->features, worlds,
-              logits_at(rollout, t) + at * (size_t)rollout->head.logits, rollout->values + row + at);
+    agent_act(agent, ops, observations + world * (size_t)rollout->features, worlds,
+              logits_at(rollout, t) + world * (size_t)rollout->head.logits, rollout->values + row + world);
   }
   if (rollout->samples_logits && end == rollout->worlds) /* all parts have acted */
     logit_samples_gather(&rollout->logit_samples, ops, t, logits_at(rollout, t), rollout->head.logits);

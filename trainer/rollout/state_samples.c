@@ -77,9 +77,9 @@ void logit_samples_choose(LogitSamples *samples, CoreDevice *device, const Shard
     const int64_t world = state % shards->global_worlds - shards->first_world, step = state / shards->global_worlds;
     if (world < 0 || world >= shards->worlds) continue;
     CORE_CHECK(samples->count[step] < samples->capacity);
-    const size_t place = (size_t)step * (size_t)samples->capacity + (size_t)samples->count[step]++;
-    samples->world[place] = (uint32_t)world;
-    samples->place[chosen++] = (uint32_t)place;
+    const size_t slot = (size_t)step * (size_t)samples->capacity + (size_t)samples->count[step]++;
+    samples->world[slot] = (uint32_t)world;
+    samples->place[chosen++] = (uint32_t)slot;
   }
   core_device_to_device(device, samples->world_on_device, samples->world, rows * sizeof *samples->world);
 }

@@ -34,8 +34,8 @@ void states_begin(const RolloutStates *states) {
 
 /* Copies the current states of worlds first .. first + count - 1 to starts[block]. */
 static void keep(const RolloutStates *states, int block, int first, int count) {
-  const size_t all = state_floats(states, states->worlds), at = state_floats(states, first);
-  core_device_copy(states->device, states->starts + (size_t)block * all + at, states->current + at,
+  const size_t total = state_floats(states, states->worlds), offset = state_floats(states, first);
+  core_device_copy(states->device, states->starts + (size_t)block * total + offset, states->current + offset,
                    state_floats(states, count) * sizeof *states->current);
 }
 
@@ -93,14 +93,14 @@ void sequences_register(Sequences *sequences, const RolloutStates *states, int c
 }
 
 Sequences sequences_from(const Sequences *sequences, const RolloutStates *states, int row) {
-  Sequences rest = *sequences;
-  if (!states_apply(states)) return rest;
+  Sequences tail = *sequences;
+  if (!states_apply(states)) return tail;
   const size_t rows = (size_t)row, starts = (size_t)(row / states->length);
-  rest.by_step += rows;
-  rest.start_rows += starts;
-  rest.start += starts * (size_t)states->state_size;
-  rest.begins += rows;
-  return rest;
+  tail.by_step += rows;
+  tail.start_rows += starts;
+  tail.start += starts * (size_t)states->state_size;
+  tail.begins += rows;
+  return tail;
 }
 
 const uint32_t *sequences_order(const Sequences *sequences, const RolloutStates *states, const uint32_t *rows,

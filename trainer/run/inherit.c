@@ -215,18 +215,18 @@ static const char *value_units(const CoreConfig *config, const char **key) {
 }
 
 /* Checks the networks' inputs, and the units of the critic. Units may be new: they start as those of rewards. */
-static int check_units(const CoreConfig *theirs, const CoreConfig *ours, bool all) {
+static int check_units(const CoreConfig *theirs, const CoreConfig *ours, bool restores_all) {
   const char *seen = theirs->env.normalize_observations, *sees = ours->env.normalize_observations, *key;
   const bool was_normal = strcmp(seen, "none") != 0, is_normal = strcmp(sees, "none") != 0;
-  const bool needs_each = all && strcmp(sees, "cleanrl_each") == 0;
+  const bool needs_each = restores_all && strcmp(sees, "cleanrl_each") == 0;
   const char *scaled = theirs->env.normalize_rewards, *scales = ours->env.normalize_rewards;
   if (was_normal != is_normal || needs_each) TRY(check_same("env.normalize_observations", seen, sees));
-  if (all && strcmp(scales, "none") != 0) TRY(check_same("env.normalize_rewards", scaled, scales));
+  if (restores_all && strcmp(scales, "none") != 0) TRY(check_same("env.normalize_rewards", scaled, scales));
   const char *spoke = value_units(theirs, &key), *speaks = value_units(ours, &key);
   return strcmp(spoke, "yes") == 0 ? check_same(key, spoke, speaks) : CORE_OK;
 }
 
-static int check_settings(const Training *training, Parent *parent, bool all) {
+static int check_settings(const Training *training, Parent *parent, bool restores_all) {
   const CoreConfig *ours = &training->config;
   CoreConfig theirs = *ours;
 
@@ -247,17 +247,17 @@ static int check_settings(const Training *training, Parent *parent, bool all) {
   TRY(check_same("net.activation", theirs.net.activation, ours->net.activation));
   TRY(check_same("net.trunk_activation", theirs.net.trunk_activation, ours->net.trunk_activation));
   TRY(check_features(training, &theirs));
-  TRY(check_units(&theirs, ours, all));
+  TRY(check_units(&theirs, ours, restores_all));
   parent->moves_other = ddr_control_kind(&theirs) != ddr_control_kind(ours);
-  return all ? check_count(training, &theirs, parent) : CORE_OK;
+  return restores_all ? check_count(training, &theirs, parent) : CORE_OK;
 }
 
 static int restore(Training *training, const Checkpoint *sections, const char *root, Parent *parent) {
   const CoreConfig *config = &training->config;
-  bool all = strcmp(config->init.restore, "all") == 0;
+  bool restores_all = strcmp(config->init.restore, "all") == 0;
   TRY(find_parent(config, root, parent));
-  TRY(check_settings(training, parent, all));
-  return all ? restore_all(training, sections, parent) : restore_weights(training, sections, parent);
+  TRY(check_settings(training, parent, restores_all));
+  return restores_all ? restore_all(training, sections, parent) : restore_weights(training, sections, parent);
 }
 
 int inherit_restore(Training *training, const Checkpoint *sections, const char *root, char parent[INHERIT_PARENT]) {
@@ -280,7 +280,8 @@ static int check_networks(const CoreConfig *ours, const Parent *parent) {
   if (!core_files_exists(parent->config)) return CORE_OK;
   TRY(core_config_read(parent->config, &theirs));
 
-  for (const CoreConfigRow *end = row + count; row < end && code == CORE_OK; row++) {
+  for (const CoreConfigRow *end = row + count; row < end; row++) {
+    if (code != CORE_OK) break;
     if (strcmp(row->section, "net") != 0 || strcmp(row->key, "norm") == 0) continue; /* auto resolves differently */
     if (core_config_is_read(ours, row) && !core_config_value_equals(&theirs, ours, row))
       code = check_same(row->name, core_config_get(&theirs, row, &other), core_config_get(ours, row, &value));

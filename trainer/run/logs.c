@@ -77,16 +77,16 @@ int run_logs_open(RunLogs *logs, const Training *training, const char *root, con
 }
 
 int run_logs_close(RunLogs *logs, int code) {
-  StoreRunlog **all[] = {&logs->stats, &logs->evaluations, &logs->layers, &logs->metrics};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    if (*all[i] == NULL) continue;
+  StoreRunlog **handles[] = {&logs->stats, &logs->evaluations, &logs->layers, &logs->metrics};
+  for (size_t i = 0; i < sizeof handles / sizeof *handles; i++) {
+    if (*handles[i] == NULL) continue;
     if (code == CORE_OK || code == CORE_REQUEUE) {
-      int closed = store_runlog_close(all[i]);
+      int closed = store_runlog_close(handles[i]);
       if (closed != CORE_OK) code = closed;
     } else {
       char message[512];
       snprintf(message, sizeof message, "%s", core_error_message());
-      store_runlog_close(all[i]);
+      store_runlog_close(handles[i]);
       core_error(code, "%s", message);
     }
   }

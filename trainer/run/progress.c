@@ -30,7 +30,7 @@ void progress_draw(Progress *progress, const Training *training, const StoreIter
   progress->drawn_s = now;
 
   int64_t done = training->position.iteration, all = training->plan.iterations;
-  int64_t own = done - progress->started_iteration;
+  int64_t iterations = done - progress->started_iteration;
   char buffer[32];
   CoreText text = {0};
   core_text_appendf(&text, "iteration %" PRId64 "/%" PRId64, done, all);
@@ -44,9 +44,8 @@ void progress_draw(Progress *progress, const Training *training, const StoreIter
   append_number(&text, "DDR", row->ddr, "%.3g");
 
   core_text_appendf(&text, "  %s steps/s", core_text_count(row->steps_per_second, buffer));
-  if (own > 0 && done < all)
-    core_text_appendf(&text, "  ETA %s",
-                      core_text_duration((now - progress->started_s) / (double)own * (double)(all - done), buffer));
+  const double seconds = (now - progress->started_s) / (double)iterations * (double)(all - done);
+  if (iterations > 0 && done < all) core_text_appendf(&text, "  ETA %s", core_text_duration(seconds, buffer));
 
   core_live_draw(&progress->live, core_text_string(&text), final);
   core_text_free(&text);
@@ -67,7 +66,7 @@ void progress_message(Progress *progress, const char *format, ...) {
 void progress_env_warnings(Progress *progress, const CoreConfig *config) {
   CoreText lines = {0};
   if (!core_config_has_no_envs(config)) env_append_warnings(config, &lines);
-  for (char *rest = lines.data, *line; (line = strsep(&rest, "\n"));) {
+  for (char *tail = lines.data, *line; (line = strsep(&tail, "\n"));) {
     if (!*line) continue;
     if (progress) progress_message(progress, "warning: %s", line);
     else core_warn("%s", line);
@@ -152,7 +151,7 @@ void progress_print_plan_json(const CoreConfig *config, const TrainingPlan *plan
 
   core_config_id(config, id);
   core_config_to_json(config, &text);
-  json_t *all = json_pack(
+  json_t *root = json_pack(
     "{s:s, s:o, s:I, s:I, s:I, s:i, s:i, s:f, s:f, s:f}", "run", id, "config",
     json_loads(core_text_string(&text), 0, NULL), "iterations", (json_int_t)plan->iterations,
     "transitions_per_iteration", (json_int_t)plan->transitions_per_iteration, "transitions_total",
@@ -161,15 +160,15 @@ void progress_print_plan_json(const CoreConfig *config, const TrainingPlan *plan
     plan->machine_bytes);
 
   core_text_free(&text);
-  if (plan->are_foreign) json_object_set_new(all, "environment_instances", json_integer(plan->instances));
+  if (plan->are_foreign) json_object_set_new(root, "environment_instances", json_integer(plan->instances));
   if (!core_config_has_no_envs(config))
     json_object_update_new(
-      all, json_pack("{s:I, s:i, s:i, s:i, s:i, s:I, s:I, s:f, s:f}", "updates_per_iteration",
-                     (json_int_t)plan->updates_per_iteration, "minibatch_rows", plan->minibatch_rows, "levels",
-                     plan->levels, "observation_length", plan->observation_length, "evaluation_attempts",
-                     plan->attempts, "actor_parameters", (json_int_t)plan->actor_parameters, "critic_parameters",
-                     (json_int_t)plan->critic_parameters, "device_bytes", plan->device_bytes, "device_world_bytes",
-                     plan->device_worlds_bytes));
+      root, json_pack("{s:I, s:i, s:i, s:i, s:i, s:I, s:I, s:f, s:f}", "updates_per_iteration",
+                      (json_int_t)plan->updates_per_iteration, "minibatch_rows", plan->minibatch_rows, "levels",
+                      plan->levels, "observation_length", plan->observation_length, "evaluation_attempts",
+                      plan->attempts, "actor_parameters", (json_int_t)plan->actor_parameters, "critic_parameters",
+                      (json_int_t)plan->critic_parameters, "device_bytes", plan->device_bytes, "device_world_bytes",
+                      plan->device_worlds_bytes));
 
-  core_json_print(all);
+  core_json_print(root);
 }

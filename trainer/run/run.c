@@ -498,15 +498,15 @@ static int run_together(const CoreConfig *config, const RunOptions *options) {
 }
 
 int run_train(const CoreConfig *config, const RunOptions *options) {
-  RunOptions own = *options;
+  RunOptions copy = *options;
   core_signals_expect_stop(); /* batch systems announce the end with SIGUSR1, SIGUSR2 or SIGTERM */
   TRY(ranks_start());
   core_signals_guard(); /* MPI installs handlers */
   if (!ranks_is_first()) {
-    own.quiet = true;
+    copy.quiet = true;
     core_log_open(NULL, CORE_LOG_WARN);
   }
-  int code = run_together(config, &own);
+  int code = run_together(config, &copy);
   if (code == CORE_REQUEUE) core_error_clear(); /* not an error, and reported already */
   ranks_stop();
   return ranks_is_first() ? code : CORE_OK; /* the first rank reports the error for all */

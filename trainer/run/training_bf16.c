@@ -22,8 +22,10 @@ static void follow_the_first(Training *training) {
   ranks_broadcast(choice, sizeof *choice);
   double lacks = !ops_cpu_bf16_has(training->ops, choice);
   ranks_max(&lacks, 1);
-  for (int i = 0; i < choice->layers && lacks > 0; i++)
-    if (choice->layer[i].method == OPS_BF16_LIBRARY) choice->layer[i].method = OPS_BF16_ROUNDED;
+  if (lacks > 0) {
+    for (int i = 0; i < choice->layers; i++)
+      if (choice->layer[i].method == OPS_BF16_LIBRARY) choice->layer[i].method = OPS_BF16_ROUNDED;
+  }
   ops_cpu_bf16_use(training->ops, choice);
   if (lacks > 0 && ranks_is_first())
     core_warn("bf16: a rank's processor does not support bf16, so all ranks use rounded float32 factors");
@@ -51,14 +53,14 @@ void training_bf16_start(Training *training) {
 }
 
 static int adapt(Training *training) {
-  OpsBf16 own = {.layers = 0}, *choice = &training->bf16;
-  agent_add_layers(&training->agent, &own);
-  const int code = ops_bf16_check(choice, &own);
+  OpsBf16 planned = {.layers = 0}, *choice = &training->bf16;
+  agent_add_layers(&training->agent, &planned);
+  const int code = ops_bf16_check(choice, &planned);
   if (code != CORE_OK)
     return core_error_context(code, "the checkpoint's choice of bf16 methods is damaged; remove it, or start over "
                               "with --force");
   const OpsBf16 restored = *choice;
-  const bool may_differ = ops_cpu_bf16_adapt(training->ops, &own, choice);
+  const bool may_differ = ops_cpu_bf16_adapt(training->ops, &planned, choice);
   tell(choice, may_differ ? "" : ", as the checkpoint has them");
   if (may_differ && restored.layers > 0)
     core_warn("bf16: the checkpoint used %s, which is different here: from now on results may differ in "

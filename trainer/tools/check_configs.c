@@ -101,7 +101,7 @@ static void print_warnings(Check *check) {
   for (int i = 0; i < check->checked_count; i++) {
     CoreText lines = {0};
     env_append_warnings(&check->checked[i], &lines);
-    for (char *rest = lines.data, *line; (line = strsep(&rest, "\n"));)
+    for (char *tail = lines.data, *line; (line = strsep(&tail, "\n"));)
       if (*line) printf("remark\t%s\n", line);
     core_text_free(&lines);
     fflush(stdout);

@@ -204,7 +204,8 @@ static int print_checkpoints(void *opts, const char **names, size_t count) {
   const CheckpointOptions *options = opts;
   json_t *list = options->json ? json_array() : NULL;
   int code = CORE_OK;
-  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+  for (size_t i = 0; i < count; i++) {
+    if (code != CORE_OK) break;
     RunFiles files;
     code = run_files_find(names[i], options->root, options->best, &files);
     if (code == CORE_OK) code = show_checkpoint(files.checkpoint, list);

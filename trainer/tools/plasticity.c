@@ -66,7 +66,7 @@ static int collect_states(Probed *probed, uint64_t seed) {
   TRY(create_worlds(probed, worlds, seed));
 
   const int horizon = probed->env->max_steps < STEPS_MAX ? probed->env->max_steps : STEPS_MAX;
-  const int each = (states - 1) / worlds + 1, stride = each < horizon ? horizon / each : 1;
+  const int per_world = (states - 1) / worlds + 1, stride = per_world < horizon ? horizon / per_world : 1;
   for (int t = 0, kept = 0; kept < states; t++) {
     eval_rollout_step(&probed->rollout, probed->env, &policy,
                       &(EvalKey){.seed = seed, .purpose = CORE_RANDOM_EVALUATE, .step = (uint32_t)t});
@@ -181,9 +181,12 @@ static int probe_checkpoint(const Given *given, const char *name, json_t *list) 
   if (code == CORE_OK) code = collect_states(&probed, (uint64_t)given->seed);
   if (code == CORE_OK) {
     fit_all(&probed, given, fits);
-    if (list) json_array_append_new(list, checkpoint_json(&probed, given, fits));
-    for (int is_critic = 0; !list && is_critic <= (probed.probe.critic.of != NULL); is_critic++)
-      print_row(&probed, given, fits, is_critic);
+    if (list) {
+      json_array_append_new(list, checkpoint_json(&probed, given, fits));
+    } else {
+      for (int is_critic = 0; is_critic <= (probed.probe.critic.of != NULL); is_critic++)
+        print_row(&probed, given, fits, is_critic);
+    }
   }
   env_destroy(&probed.env);
   plasticity_destroy(&probed.probe);
@@ -225,7 +228,10 @@ static int probe_all(void *opts, const char **names, size_t count) {
   if (code == CORE_OK && !list)
     printf("%-16s %10s  %-7s %10s %10s %10s %10s  %s\n", "run", "iteration", "network", "start", "end", "fresh",
            "relative", "range over seeds");
-  for (size_t i = 0; i < count && code == CORE_OK; i++) code = probe_checkpoint(given, names[i], list);
+  for (size_t i = 0; i < count; i++) {
+    if (code != CORE_OK) break;
+    code = probe_checkpoint(given, names[i], list);
+  }
   if (list && code == CORE_OK) core_json_print(list);
   else json_decref(list);
   return code;

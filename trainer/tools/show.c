@@ -47,9 +47,9 @@ static int parse_sheet(const char *text, int *columns, int *rows) {
   long first = strtol(text, &end, 10), second = 0;
   bool ok = end != text && *end == 'x';
   if (ok) {
-    const char *rest = end + 1;
-    second = strtol(rest, &end, 10);
-    ok = end != rest && *end == '\0';
+    const char *tail = end + 1;
+    second = strtol(tail, &end, 10);
+    ok = end != tail && *end == '\0';
   }
   if (!ok || first < 1 || first > SHEET_SIDE_MAX || second < 1 || second > SHEET_SIDE_MAX)
     return core_error(CORE_USAGE, "--sheet %.40s: expected COLUMNSxROWS such as 8x6, 1 to %d of each", text,

@@ -14,16 +14,18 @@ enum { SLICE = 16384, BLOCK = 256 }; /* elements of a shard that are gathered, a
 
 void gradient_register(Gradient *gradient, const Agent *agent, const Shards *shards, int rows, int pieces,
                        CoreArena *arena) {
-  const size_t own = (size_t)shards->shards;
+  const size_t local_shards = (size_t)shards->shards;
   *gradient = (Gradient){.agent = agent, .shards = *shards};
   agent_register_gradient(agent, &gradient->mean, rows, arena);
   if (shards->global_shards == 1 && pieces == 1) return;
-  CORE_ARENA(arena, gradient->rows, own, "gradient rows [shards]");
-  CORE_ARENA_DEVICE(arena, gradient->actor, own * agent->actor.n, "actor gradients of shards [shards][parameters]");
-  CORE_ARENA_DEVICE(arena, gradient->critic, own * agent->critic.n, "critic gradients of shards [shards][parameters]");
+  CORE_ARENA(arena, gradient->rows, local_shards, "gradient rows [shards]");
+  CORE_ARENA_DEVICE(arena, gradient->actor, local_shards * agent->actor.n,
+                    "actor gradients of shards [shards][parameters]");
+  CORE_ARENA_DEVICE(arena, gradient->critic, local_shards * agent->critic.n,
+                    "critic gradients of shards [shards][parameters]");
   if (!shards->ordered) return;
   const size_t slice = agent->device ? gradient_device_slice() : SLICE;
-  CORE_ARENA_DEVICE(arena, gradient->gather, ((size_t)shards->global_shards + own) * slice,
+  CORE_ARENA_DEVICE(arena, gradient->gather, ((size_t)shards->global_shards + local_shards) * slice,
                     "gradient slices [shards][slice]");
   if (agent->device) CORE_ARENA_DEVICE(arena, gradient->shares, (size_t)shards->global_shards, "shares [shards]");
 }
@@ -66,12 +68,12 @@ void gradient_add(Gradient *gradient, int shard, int rows) {
 }
 
 /* Sums the ranks' parts, each weighted by its share of the rows. */
-static void sum_ranks(const Gradient *gradient, const float *own, size_t n, int64_t global_rows, float *mean) {
+static void sum_ranks(const Gradient *gradient, const float *local, size_t n, int64_t global_rows, float *mean) {
   const float share = (float)((double)gradient->rows[0] / (double)global_rows);
   if (gradient->rows[0] == 0) {
     memset(mean, 0, n * sizeof *mean); /* `own` holds no gradient */
   } else {
-    for (size_t i = 0; i < n; i++) mean[i] = share * own[i];
+    for (size_t i = 0; i < n; i++) mean[i] = share * local[i];
   }
   ranks_sum_floats(mean, n);
 }
@@ -83,26 +85,26 @@ static void fold_slice(const float *slice, const double *share, int shards, size
     const size_t n = count - first < BLOCK ? count - first : BLOCK;
     memset(total, 0, sizeof total);
     for (int s = 0; s < shards; s++) {
-      const float *own = slice + (size_t)s * count + first;
+      const float *local = slice + (size_t)s * count + first;
       if (share[s] == 0) continue; /* the shard has no gradient */
-      for (size_t i = 0; i < n; i++) total[i] += share[s] * (double)own[i];
+      for (size_t i = 0; i < n; i++) total[i] += share[s] * (double)local[i];
     }
     for (size_t i = 0; i < n; i++) mean[first + i] = (float)total[i];
   }
 }
 
-static void fold_shards(Gradient *gradient, const float *own, size_t n, const double *shares, float *mean) {
+static void fold_shards(Gradient *gradient, const float *local, size_t n, const double *shares, float *mean) {
   const size_t shards = (size_t)gradient->shards.shards;
-  float *all = gradient->gather, *packed = all + (size_t)gradient->shards.global_shards * SLICE;
+  float *gathered = gradient->gather, *packed = gathered + (size_t)gradient->shards.global_shards * SLICE;
   if (gradient->agent->device) {
-    gradient_device_fold(gradient, own, n, shares, mean);
+    gradient_device_fold(gradient, local, n, shares, mean);
     return;
   }
   for (size_t first = 0; first < n; first += SLICE) {
     const size_t count = n - first < SLICE ? n - first : SLICE;
-    for (size_t s = 0; s < shards; s++) memcpy(packed + s * count, own + s * n + first, count * sizeof *packed);
-    ranks_gather_all(packed, shards * count * sizeof *packed, all);
-    fold_slice(all, shares, gradient->shards.global_shards, count, mean + first);
+    for (size_t s = 0; s < shards; s++) memcpy(packed + s * count, local + s * n + first, count * sizeof *packed);
+    ranks_gather_all(packed, shards * count * sizeof *packed, gathered);
+    fold_slice(gathered, shares, gradient->shards.global_shards, count, mean + first);
   }
 }
 
@@ -131,10 +133,10 @@ void gradient_finish(Gradient *gradient, int64_t global_rows) {
     return;
   }
 
-  const int own = gradient->shards.shards;
-  double *share = core_memory_zero_allocate((size_t)own, sizeof *share);
-  for (int s = 0; s < own; s++) share[s] = (double)gradient->rows[s] / (double)global_rows;
-  double *shares = reduce_gather_records(share, (size_t)own * sizeof *share);
+  const int local_shards = gradient->shards.shards;
+  double *share = core_memory_zero_allocate((size_t)local_shards, sizeof *share);
+  for (int s = 0; s < local_shards; s++) share[s] = (double)gradient->rows[s] / (double)global_rows;
+  double *shares = reduce_gather_records(share, (size_t)local_shards * sizeof *share);
   fold_shards(gradient, gradient->actor, actor, shares, gradient->mean.actor);
   fold_shards(gradient, gradient->critic, critic, shares, gradient->mean.critic);
 

@@ -52,16 +52,16 @@ static void weigh(Gradient *gradient, const GradientBucket *bucket) {
   const GradientSending *sending = &gradient->sending;
   float *mean = (bucket->is_actor ? gradient->mean.actor : gradient->mean.critic) + bucket->first;
   const float *before = (bucket->is_actor ? gradient->actor : gradient->critic) + bucket->first;
-  const double all = (double)sending->global_rows;
+  const double rows = (double)sending->global_rows;
   if (gradient->captured.rows) {
     CoreDevice *device = gradient->agent->device;
-    const OpsWeigh arguments = {mean, bucket->n, gradient->captured.rows, all};
+    const OpsWeigh arguments = {mean, bucket->n, gradient->captured.rows, rows};
     const unsigned blocks = core_device_blocks(bucket->n, THREADS, BLOCKS_MAX);
     device->launch(device, &ops_weigh_launch, blocks, THREADS, 0, &arguments);
     return;
   }
-  const float now = sending->last ? (float)((double)sending->rows / all) : 0;
-  blend(gradient->agent->device, mean, now, before, (float)((double)gradient->rows[0] / all), bucket->n);
+  const float now = sending->last ? (float)((double)sending->rows / rows) : 0;
+  blend(gradient->agent->device, mean, now, before, (float)((double)gradient->rows[0] / rows), bucket->n);
 }
 
 /* Sends complete buckets, in order. */
@@ -116,22 +116,22 @@ void gradient_device_sum_ranks(Gradient *gradient, int64_t global_rows) {
 
 /* ---- comm.deterministic ------------------------------------------------------------------------------------------ */
 
-void gradient_device_fold(Gradient *gradient, const float *own, size_t n, const double *shares, float *mean) {
+void gradient_device_fold(Gradient *gradient, const float *local, size_t n, const double *shares, float *mean) {
   const size_t own_shards = (size_t)gradient->shards.shards, global_shards = (size_t)gradient->shards.global_shards;
   CoreDevice *device = gradient->agent->device;
   Communicator *communicator = gradient->agent->communicator;
   const GradientCaptured *captured = &gradient->captured;
-  float *all = gradient->gather, *packed = all + global_shards * SLICE;
+  float *gathered = gradient->gather, *packed = gathered + global_shards * SLICE;
 
   if (shares) core_device_to_device(device, gradient->shares, shares, global_shards * sizeof *shares);
   for (size_t first = 0; first < n; first += SLICE) {
     const size_t count = n - first < SLICE ? n - first : SLICE;
     for (size_t s = 0; s < own_shards; s++)
-      core_device_copy(device, packed + s * count, own + s * n + first, count * sizeof *packed);
-    if (communicator) communicator->gather(communicator, packed, own_shards * count * sizeof *packed, all);
+      core_device_copy(device, packed + s * count, local + s * n + first, count * sizeof *packed);
+    if (communicator) communicator->gather(communicator, packed, own_shards * count * sizeof *packed, gathered);
 
     const OpsFoldShards fold = {
-      .of = communicator ? all : packed, .shares = shares ? gradient->shares : captured->shares,
+      .of = communicator ? gathered : packed, .shares = shares ? gradient->shares : captured->shares,
       .step = shares ? NULL : captured->step, .parts = core_divisor((size_t)captured->parts),
       .shards = (int)global_shards, .n = count, .mean = mean + first};
     device->launch(device, &ops_fold_shards_launch, core_device_blocks(count, THREADS, BLOCKS_MAX), THREADS, 0, &fold);

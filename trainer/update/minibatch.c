@@ -63,21 +63,21 @@ static int64_t device_rows(const CoreConfig *config) {
 }
 
 /* Returns the rows of micro-batches that are as few and as equal as whole units of rows allow. */
-static int64_t microbatch_rows(const CoreConfig *config, int64_t all, int64_t unit) {
-  const int64_t units = all / unit, largest = device_rows(config) / unit, most = largest > 1 ? largest : 1;
+static int64_t microbatch_rows(const CoreConfig *config, int64_t rows, int64_t unit) {
+  const int64_t units = rows / unit, largest = device_rows(config) / unit, most = largest > 1 ? largest : 1;
   const int64_t pieces = (units + most - 1) / most;
   return (units + pieces - 1) / pieces * unit;
 }
 
 int minibatch_capacity(const CoreConfig *config, const Shards *shards, bool on_device) {
-  const int64_t all = core_config_transitions_per_iteration(config) / config->ppo.num_minibatches;
+  const int64_t rows = core_config_transitions_per_iteration(config) / config->ppo.num_minibatches;
   const int64_t unit = unit_of(config);
-  const double share = (double)all / (double)unit / shards->global_shards;
+  const double share = (double)rows / (double)unit / shards->global_shards;
   const int64_t of_shard = config->ppo.num_steps * shards_worlds(shards);
-  if (shards->global_shards == 1) return (int)(on_device ? microbatch_rows(config, all, unit) : all);
-  if (is_exact(config, shards)) return (int)(all / shards->global_shards);
-  if (shuffle_of(config) == MINIBATCH_SHUFFLE_NONE) return (int)smaller(all, of_shard);
-  return (int)smaller(smaller(all, of_shard), unit * (int64_t)ceil(share + 6 * sqrt(share) + 1));
+  if (shards->global_shards == 1) return (int)(on_device ? microbatch_rows(config, rows, unit) : rows);
+  if (is_exact(config, shards)) return (int)(rows / shards->global_shards);
+  if (shuffle_of(config) == MINIBATCH_SHUFFLE_NONE) return (int)smaller(rows, of_shard);
+  return (int)smaller(smaller(rows, of_shard), unit * (int64_t)ceil(share + 6 * sqrt(share) + 1));
 }
 
 int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rollout *rollout, CoreArena *arena) {
@@ -88,14 +88,14 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   const size_t total = (size_t)rollout->steps * (size_t)shards->global_worlds;
   const size_t all = total / (size_t)config->ppo.num_minibatches;
   const bool alone = shards->global_shards == 1, on_device = core_arena_device(arena) != NULL;
-  const size_t own = (size_t)rollout->steps * (size_t)rollout->worlds;
+  const size_t local_rows = (size_t)rollout->steps * (size_t)rollout->worlds;
   const size_t rows = (size_t)minibatch_capacity(config, shards, on_device);
 
   *minibatch = (Minibatch){.global_rows = (int)all, .capacity = (int)rows, .rows = (int)rows, .by = by,
                             .shuffle = shuffle_of(config), .is_exact = is_exact(config, shards),
                             .pieces = alone ? (int)((all + rows - 1) / rows) : shards->shards};
-  const size_t permuted = (minibatch->is_exact ? own : total) / (size_t)unit_of(config);
-  minibatch->order_rows = (int)((minibatch->is_exact ? own : total) / (size_t)config->ppo.num_minibatches);
+  const size_t permuted = (minibatch->is_exact ? local_rows : total) / (size_t)unit_of(config);
+  minibatch->order_rows = (int)((minibatch->is_exact ? local_rows : total) / (size_t)config->ppo.num_minibatches);
   minibatch->parts = (int)config->ppo.num_minibatches;
 
   CORE_ARENA_DEVICE(arena, minibatch->order, permuted, "minibatch permutation");
@@ -107,7 +107,7 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
 
   if (!alone && on_device) minibatch_device_register(minibatch, rollout, arena);
   else if (!alone || by == MINIBATCH_ENVIRONMENTS || on_device) /* by sequences on the host: in epoch_rows */
-    CORE_ARENA_DEVICE(arena, minibatch->own, all < own ? all : own, "minibatch rows of this rank [rows]");
+    CORE_ARENA_DEVICE(arena, minibatch->own, all < local_rows ? all : local_rows, "minibatch rows of this rank [rows]");
   if (!alone) CORE_ARENA_DEVICE(arena, minibatch->index_buffer, rows, "minibatch rows [rows]");
   if (alone && on_device && minibatch->pieces > 1)
     CORE_ARENA_DEVICE(arena, minibatch->global_records, (size_t)minibatch->pieces, "moments of micro-batches [pieces]");

@@ -67,14 +67,15 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, const OpsChoose
 /* Computes the shares of every shard of the run in each part, for folding gradients. */
 static void share_rows(const Minibatch *minibatch, const Rollout *rollout) {
   const Shards *shards = &rollout->shards;
-  const size_t own = (size_t)shards->shards, all = (size_t)shards->global_shards, parts = (size_t)minibatch->parts;
-  const uint32_t *rows = reduce_gather_records(minibatch->part_rows, parts * own * sizeof *rows);
-  double *shares = core_memory_allocate(parts * all * sizeof *shares);
+  const size_t local_shards = (size_t)shards->shards, global_shards = (size_t)shards->global_shards;
+  const size_t parts = (size_t)minibatch->parts;
+  const uint32_t *rows = reduce_gather_records(minibatch->part_rows, parts * local_shards * sizeof *rows);
+  double *shares = core_memory_allocate(parts * global_shards * sizeof *shares);
   for (size_t part = 0; part < parts; part++)
-    for (size_t s = 0; s < all; s++)
-      shares[part * all + s] = (double)rows[s / own * parts * own + part * own +
-                                            s % own] / (double)minibatch->global_rows;
-  core_device_to_device(rollout->device, minibatch->shares, shares, parts * all * sizeof *shares);
+    for (size_t s = 0; s < global_shards; s++)
+      shares[part * global_shards + s] = (double)rows[s / local_shards * parts * local_shards + part * local_shards +
+                                                      s % local_shards] / (double)minibatch->global_rows;
+  core_device_to_device(rollout->device, minibatch->shares, shares, parts * global_shards * sizeof *shares);
   free(shares);
   free((void *)(uintptr_t)rows);
 }
@@ -99,11 +100,11 @@ void minibatch_device_list_rows(CoreDevice *device, const OpsChooseRows *rows, u
 /* Sets where each shard's rows of each part begin, once: they are equally many in every epoch. */
 static void begin_exact_parts(Minibatch *minibatch, const Rollout *rollout) {
   const size_t n = (size_t)minibatch->parts * (size_t)rollout->shards.shards;
-  const uint32_t each = (uint32_t)(minibatch->order_rows / rollout->shards.shards);
-  if (minibatch->part_rows[0] == each) return;
+  const uint32_t per_shard = (uint32_t)(minibatch->order_rows / rollout->shards.shards);
+  if (minibatch->part_rows[0] == per_shard) return;
   uint32_t *begins = core_memory_allocate((n + 1) * sizeof *begins);
-  for (size_t i = 0; i <= n; i++) begins[i] = (uint32_t)i * each;
-  for (size_t i = 0; i < n; i++) minibatch->part_rows[i] = each;
+  for (size_t i = 0; i <= n; i++) begins[i] = (uint32_t)i * per_shard;
+  for (size_t i = 0; i < n; i++) minibatch->part_rows[i] = per_shard;
   core_device_to_device(rollout->device, minibatch->part_begins, begins, (n + 1) * sizeof *begins);
   if (minibatch->shares) share_rows(minibatch, rollout);
   free(begins);

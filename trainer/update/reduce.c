@@ -10,35 +10,35 @@
 #include "trainer/ops/kernels/kernels_ranks.h"
 #include "trainer/ranks/ranks.h"
 
-void *reduce_gather_records(const void *own, size_t bytes) {
-  void *all = core_memory_zero_allocate((size_t)ranks_size(), bytes);
-  ranks_gather_all(own, bytes, all);
-  return all;
+void *reduce_gather_records(const void *sent, size_t bytes) {
+  void *gathered = core_memory_zero_allocate((size_t)ranks_size(), bytes);
+  ranks_gather_all(sent, bytes, gathered);
+  return gathered;
 }
 
 void reduce_moments(Moments *records, size_t n) {
   if (ranks_size() == 1) return;
-  Moments *all = reduce_gather_records(records, n * sizeof *records);
+  Moments *gathered = reduce_gather_records(records, n * sizeof *records);
   memset(records, 0, n * sizeof *records);
   for (int rank = 0; rank < ranks_size(); rank++)
-    for (size_t i = 0; i < n; i++) moments_merge(&records[i], &all[(size_t)rank * n + i]);
-  free(all);
+    for (size_t i = 0; i < n; i++) moments_merge(&records[i], &gathered[(size_t)rank * n + i]);
+  free(gathered);
 }
 
 void reduce_log_sums(LogSum *records, size_t n) {
   if (ranks_size() == 1) return;
-  LogSum *all = reduce_gather_records(records, n * sizeof *records);
+  LogSum *gathered = reduce_gather_records(records, n * sizeof *records);
   for (size_t i = 0; i < n; i++) records[i] = log_sum_empty();
   for (int rank = 0; rank < ranks_size(); rank++)
-    for (size_t i = 0; i < n; i++) log_sum_merge(&records[i], &all[(size_t)rank * n + i]);
-  free(all);
+    for (size_t i = 0; i < n; i++) log_sum_merge(&records[i], &gathered[(size_t)rank * n + i]);
+  free(gathered);
 }
 
 void reduce_shard_moments(const Shards *shards, const Moments *records, Moments *moments) {
-  Moments *all = reduce_gather_records(records, (size_t)shards->shards * sizeof *records);
+  Moments *gathered = reduce_gather_records(records, (size_t)shards->shards * sizeof *records);
   *moments = (Moments){0};
-  for (int i = 0; i < ranks_size() * shards->shards; i++) moments_merge(moments, &all[i]);
-  free(all);
+  for (int i = 0; i < ranks_size() * shards->shards; i++) moments_merge(moments, &gathered[i]);
+  free(gathered);
 }
 
 void reduce_pack(CoreDevice *device, const float *x, size_t rows, size_t of, size_t first, size_t count,

@@ -7,7 +7,7 @@
 #include "trainer/ranks/shards.h"
 
 /* Gathers every rank's `bytes`, in rank order; the caller frees them. */
-void *reduce_gather_records(const void *own, size_t bytes);
+void *reduce_gather_records(const void *sent, size_t bytes);
 
 /* Reduce n records each, in place. */
 void reduce_moments(Moments *records, size_t n);

@@ -41,9 +41,9 @@ void action_random(const OpsHead *head, int worlds, uint64_t seed, uint32_t purp
   for (int w = 0; w < worlds; w++) {
     CoreRandomStream stream = core_random_stream(seed, purpose, first_world + (uint32_t)w, step);
     for (int f = 0; f < head->factors; f++) {
-      const size_t at = (size_t)w * (size_t)head->factors + (size_t)f;
-      if (ops_head_is_continuous(head)) ((float *)actions)[at] = core_random_uniform(&stream, low, high);
-      else ((uint8_t *)actions)[at] = (uint8_t)core_random_below(core_random_next(&stream), (uint32_t)head->size[f]);
+      const size_t index = (size_t)w * (size_t)head->factors + (size_t)f;
+      if (ops_head_is_continuous(head)) ((float *)actions)[index] = core_random_uniform(&stream, low, high);
+      else ((uint8_t *)actions)[index] = (uint8_t)core_random_below(core_random_next(&stream), (uint32_t)head->size[f]);
     }
   }
 }

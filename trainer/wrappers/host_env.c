@@ -51,9 +51,9 @@ static size_t observation_bytes(const Env *env) { return (size_t)env->observatio
 /* Allocates the next `bytes` bytes of the memory; NULL before it is allocated. */
 static void *take(Hosted *hosted, size_t bytes) {
   enum { LINE = 64 };
-  char *at = hosted->memory ? (char *)hosted->memory + hosted->bytes : NULL;
+  char *cursor = hosted->memory ? (char *)hosted->memory + hosted->bytes : NULL;
   hosted->bytes += (bytes + LINE - 1) / LINE * LINE;
-  return at;
+  return cursor;
 }
 
 static void divide(Hosted *hosted) {
@@ -114,9 +114,9 @@ static Job *job_of(Hosted *hosted, int first, int count, const EnvStep *out) {
 }
 
 static void send_rows(const Job *job, void *target, const void *pinned, size_t row_bytes) {
-  const size_t at = (size_t)job->first * row_bytes;
+  const size_t offset = (size_t)job->first * row_bytes;
   if (target && pinned)
-    core_device_to_device_async(job->hosted->device, (char *)target + at, (const char *)pinned + at,
+    core_device_to_device_async(job->hosted->device, (char *)target + offset, (const char *)pinned + offset,
                      (size_t)job->count * row_bytes);
 }
 

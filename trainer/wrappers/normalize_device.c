@@ -14,23 +14,23 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, size_t elements
 }
 
 /* Gathers from all ranks. Does nothing with one rank, which reads its own. */
-static void gather(Communicator *communicator, const double *own, size_t n, double *all) {
-  if (communicator) communicator->gather(communicator, own, n * sizeof *own, all);
+static void gather(Communicator *communicator, const double *sent, size_t n, double *gathered) {
+  if (communicator) communicator->gather(communicator, sent, n * sizeof *sent, gathered);
 }
 
 /* Returns the parts per shard: KERNEL_NORMALIZE_PARTS or slightly more for the run. */
 static size_t parts_of_shard(const Shards *shards) {
-  const size_t all = (size_t)shards->global_shards;
-  return (KERNEL_NORMALIZE_PARTS + all - 1) / all;
+  const size_t total = (size_t)shards->global_shards;
+  return (KERNEL_NORMALIZE_PARTS + total - 1) / total;
 }
 
 void normalize_device_register(Normalizer *normalizer, CoreArena *arena) {
   const size_t features = (size_t)normalizer->features;
   const size_t parts = parts_of_shard(&normalizer->shards), own = parts * (size_t)normalizer->shards.shards;
-  const size_t all = parts * (size_t)normalizer->shards.global_shards;
+  const size_t total = parts * (size_t)normalizer->shards.global_shards;
   CORE_ARENA_DEVICE(arena, normalizer->sums, own * features, "sums of observations [parts][features]");
-  if (all > own)
-    CORE_ARENA_DEVICE(arena, normalizer->global_sums, all * features,
+  if (total > own)
+    CORE_ARENA_DEVICE(arena, normalizer->global_sums, total * features,
                       "sums of observations of all ranks [parts][features]");
   CORE_ARENA_DEVICE(arena, normalizer->shift, features, "shifts of means [features]");
 }

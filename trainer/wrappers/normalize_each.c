@@ -72,11 +72,11 @@ static void pool(const double *records, int worlds, int features, double *pooled
 void normalize_each_pool(const NormalizeEach *each, int global_worlds, double *pooled) {
   const size_t bytes = numbers_of(each) * sizeof *each->moments, ranks = (size_t)(global_worlds / each->worlds);
   void *copy;
-  const double *own = core_device_view(each->device, each->moments, bytes, &copy);
-  double *all = ranks > 1 ? core_memory_allocate(ranks * bytes) : NULL;
-  if (all) ranks_gather_all(own, bytes, all);
-  pool(all ? all : own, global_worlds, each->features, pooled);
-  free(all);
+  const double *moments = core_device_view(each->device, each->moments, bytes, &copy);
+  double *gathered = ranks > 1 ? core_memory_allocate(ranks * bytes) : NULL;
+  if (gathered) ranks_gather_all(moments, bytes, gathered);
+  pool(gathered ? gathered : moments, global_worlds, each->features, pooled);
+  free(gathered);
   free(copy);
 }
 

@@ -67,8 +67,10 @@ static WorkerRange find_workers(const BridgeEnv *batch, int first, int count) {
 
 /* Waits for the replies of the workers. On a failure, stores the first error, ends all workers and returns false. */
 static bool await_workers(BridgeEnv *batch, WorkerRange range) {
-  for (int i = range.first; i < range.end && batch->code == CORE_OK; i++)
+  for (int i = range.first; i < range.end; i++) {
+    if (batch->code != CORE_OK) break;
     batch->code = bridge_worker_await(&batch->worker[i]);
+  }
   if (batch->code == CORE_OK) return true;
   core_text_copy(batch->message, sizeof batch->message, core_error_message(), "message");
   for (int i = 0; i < batch->workers; i++) bridge_worker_end(&batch->worker[i]);
@@ -76,10 +78,10 @@ static bool await_workers(BridgeEnv *batch, WorkerRange range) {
 }
 
 /* Copies worker i's rows of an array into the array of all worlds. */
-static void gather_rows(const Env *env, int i, uint64_t offset, size_t row_bytes, void *all) {
+static void gather_rows(const Env *env, int i, uint64_t offset, size_t row_bytes, void *rows) {
   const BridgeEnv *batch = get_batch(env);
   const size_t first = (size_t)batch->first[i], count = (size_t)batch->first[i + 1] - first;
-  memcpy((char *)all + first * row_bytes, bridge_worker_array(&batch->worker[i], offset), count * row_bytes);
+  memcpy((char *)rows + first * row_bytes, bridge_worker_array(&batch->worker[i], offset), count * row_bytes);
 }
 
 static size_t observation_bytes(const Env *env) { return (size_t)env->observation_length * sizeof(float); }
@@ -103,7 +105,8 @@ static void reset(Env *env, float *observations) {
   memset(batch->steps, 0, (size_t)env->worlds * sizeof *batch->steps);
 
   /* All workers reset their worlds at the same time. */
-  for (int i = 0; i < batch->workers && batch->code == CORE_OK; i++) {
+  for (int i = 0; i < batch->workers; i++) {
+    if (batch->code != CORE_OK) break;
     int64_t *seeds = bridge_worker_array(&batch->worker[i], batch->worker[i].shared->arrays.seeds);
     for (int w = batch->first[i]; w < batch->first[i + 1]; w++) *seeds++ = world_seed(batch, w);
     bridge_worker_request(&batch->worker[i], command);
@@ -165,7 +168,8 @@ static void step_async(Env *env, int first_world, int worlds, const void *action
   BridgeEnv *batch = get_batch(env);
   const WorkerRange range = find_workers(batch, first_world, worlds);
   const size_t row = action_bytes(env);
-  for (int i = range.first; i < range.end && batch->code == CORE_OK; i++) {
+  for (int i = range.first; i < range.end; i++) {
+    if (batch->code != CORE_OK) break;
     BridgeWorker *worker = &batch->worker[i];
     const size_t first = (size_t)batch->first[i], count = (size_t)batch->first[i + 1] - first;
     void *worker_actions = bridge_worker_array(worker, worker->shared->arrays.actions);
@@ -243,8 +247,10 @@ static void add_info(const BridgeEnv *batch, int i, const uint8_t *worlds, EnvIn
 
 static void read_info(Env *env, const uint8_t *worlds, EnvInfoTable *table) {
   BridgeEnv *batch = get_batch(env);
-  for (int i = 0; i < batch->workers && batch->code == CORE_OK; i++)
+  for (int i = 0; i < batch->workers; i++) {
+    if (batch->code != CORE_OK) break;
     bridge_worker_request(&batch->worker[i], BRIDGE_INFO);
+  }
   if (batch->code != CORE_OK || !await_workers(batch, all_workers(batch))) return;
   for (int i = 0; i < batch->workers; i++) add_info(batch, i, worlds, table);
 }
@@ -464,9 +470,9 @@ static void append_check_warnings(const char *task, int code, char *result, Core
     core_text_appendf(lines, "%.100s: Gymnasium's check_env returned no result: %.600s\n", task, result + prefix);
     return;
   }
-  for (char *line = result, *rest; line && *line; line = rest) {
-    rest = strchr(line, '\n');
-    if (rest) *rest++ = '\0';
+  for (char *line = result, *tail; line && *line; line = tail) {
+    tail = strchr(line, '\n');
+    if (tail) *tail++ = '\0';
     if (strncmp(line, fails, strlen(fails)) == 0)
       core_text_appendf(lines, "%.100s does not pass Gymnasium's check_env: %.600s\n", task, line + strlen(fails));
     else core_text_appendf(lines, "%.100s: Gymnasium's check_env %.600s\n", task, line);

@@ -108,9 +108,9 @@ static void remove_relative_paths(void) {
 }
 
 void bridge_append_relative_paths(CoreText *list) {
-  const char *rest = getenv("PYTHONPATH"), *directory;
+  const char *inherited = getenv("PYTHONPATH"), *directory;
   size_t length;
-  while ((directory = next_directory(&rest, &length)))
+  while ((directory = next_directory(&inherited, &length)))
     if (length > 0 && *directory != '/')
       core_text_appendf(list, "%s%.*s", list->length ? " " : "", (int)length, directory);
 }

@@ -417,7 +417,7 @@ class Atari(Gym):
     the step before. A vector cannot step some of its worlds, so each is a vector of one then; all are asked before the
     first is waited for."""
 
-    MAX_FRAMES = 108000  # of a game, as everywhere
+    FRAMES_MAX = 108000  # of a game, as everywhere
     FOR_TWO = "combat", "joust", "maze_craze", "warlords"
 
     def __init__(self, name, worlds, options):
@@ -435,7 +435,7 @@ class Atari(Gym):
             AtariVectorEnv(
                 games[name],
                 len(part),
-                max_num_frames_per_episode=self.MAX_FRAMES,
+                max_num_frames_per_episode=self.FRAMES_MAX,
                 repeat_action_probability=float(options["sticky"]),
                 full_action_space=options["full_actions"] == "1",
                 autoreset_mode="SameStep",
@@ -453,7 +453,7 @@ class Atari(Gym):
         actions = [action.name for action in one.ale.get_action_set()]
         self.noop = [actions.index("NOOP")]
         self.fire = [actions.index("FIRE"), 2] if fires and "FIRE" in actions else []
-        self.limit = -(-self.MAX_FRAMES // skip)
+        self.limit = -(-self.FRAMES_MAX // skip)
         self.name = f"{name} of ale-py {ale.__version__}"
         self.stack = one.single_observation_space.shape[0]
         self.young = {}  # world: observations of its present life, while they are fewer than frames shown

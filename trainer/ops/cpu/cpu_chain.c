@@ -12,7 +12,7 @@
 enum {
   PARTS = 16,             /* gradients are summed in at most this many row parts, or in more of ... */
   PART_BLOCKS = 8,        /* ... this many blocks each, */
-  PARTS_MOST = 64,        /* up to this number */
+  PARTS_MAX = 64,        /* up to this number */
   CHAIN_WIDTHS = 4,       /* scratch holds this many layers of the maximum width */
   TRANSPOSE_ROWS = 16,    /* rows of a kernel that a thread transposes at a time */
 };
@@ -26,7 +26,7 @@ size_t cpu_chain_kernels_floats(const CpuState *state) {
 }
 
 static size_t chain_biases(int max_width) { return (size_t)CHAIN_WIDTHS * (size_t)max_width; }
-size_t cpu_chain_bias_sums(int max_width) { return PARTS_MOST * chain_biases(max_width); }
+size_t cpu_chain_bias_sums(int max_width) { return PARTS_MAX * chain_biases(max_width); }
 
 static size_t kernel_size(const OpsLayer *layer) { return (size_t)layer->in * (size_t)layer->out; }
 
@@ -34,7 +34,7 @@ static int most_parts(int rows) {
   const int blocks = cpu_blocks(rows);
   int parts = blocks / PART_BLOCKS;
   if (parts < PARTS) parts = PARTS;
-  if (parts > PARTS_MOST) parts = PARTS_MOST;
+  if (parts > PARTS_MAX) parts = PARTS_MAX;
   return parts < blocks ? parts : blocks;
 }
 

@@ -37,7 +37,7 @@ enum {
   CPU_ROWS = 128,         /* rows of a matrix that one thread processes at a time */
   CPU_KERNEL_PARTS_FLOATS = 1 << 24, /* maximum floats of the copies of kernels for parts of the rows */
   CPU_SUM_PARTS = 256,    /* maximum parts in which a long vector is summed ... */
-  CPU_SUM_LEAST = 4096,   /* ... of at least this many elements */
+  CPU_SUM_MIN = 4096,   /* ... of at least this many elements */
 };
 
 /* Nonzero pattern of a block of rows (cpu_zeros.c). Lines are its rows or its columns; lines of a kind are processed

@@ -7,7 +7,7 @@
 #include "trainer/ops/row_lstm_internal.h"
 
 enum {
-  SEQUENCES_LEAST = 32, BLOCKS = 8, ROUND = 16,
+  SEQUENCES_MIN = 32, BLOCKS = 8, ROUND = 16,
   PARTS = 16,             /* maximum parts of the rows in which gradients of kernels are summed */
   CHUNK_ROWS = 512,       /* rows per product of a part */
 };
@@ -16,7 +16,7 @@ _Static_assert(CHUNK_ROWS % CPU_BIAS_ROWS == 0, "a chunk holds whole parts of th
 /* Returns the sequences per block: enough for a product, few enough for several threads, at most CPU_ROWS. */
 static int block_sequences(int sequences) {
   const int share = ((sequences + BLOCKS - 1) / BLOCKS + ROUND - 1) / ROUND * ROUND;
-  return share < SEQUENCES_LEAST ? SEQUENCES_LEAST : share > CPU_ROWS ? CPU_ROWS : share;
+  return share < SEQUENCES_MIN ? SEQUENCES_MIN : share > CPU_ROWS ? CPU_ROWS : share;
 }
 
 static int rows_of(const OpsLstm *l) { return l->length * l->sequences; }

@@ -70,7 +70,9 @@ static CpuThreadsSeen see(CpuThreads *look, double seconds) {
   CpuThread *now = look->next;
   int count = 0;
 
-  for (struct dirent *entry; directory && count < CPU_THREADS_KNOWN && (entry = readdir(directory));) {
+  while (directory && count < CPU_THREADS_KNOWN) {
+    const struct dirent *entry = readdir(directory);
+    if (!entry) break;
     if (entry->d_name[0] == '.' || !read_thread(entry->d_name, &now[count])) continue;
     const CpuThread *before = find(look, &now[count]);
     const double ran = before ? 1e-9 * (double)(now[count].ran - before->ran) : 0;

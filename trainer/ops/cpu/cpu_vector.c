@@ -20,7 +20,7 @@ typedef struct Parts { size_t n, size; int count; } Parts;
 
 static Parts parts_of(size_t n) {
   size_t size = (n + CPU_SUM_PARTS - 1) / CPU_SUM_PARTS;
-  if (size < CPU_SUM_LEAST) size = CPU_SUM_LEAST;
+  if (size < CPU_SUM_MIN) size = CPU_SUM_MIN;
   return (Parts){n, size, (int)((n + size - 1) / size)};
 }
 

@@ -14,7 +14,7 @@ _Static_assert((int)KERNEL_PART_ROWS == (int)CPU_BIAS_ROWS && (int)KERNEL_ROWS =
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 DeviceParts device_parts(size_t n) {
-  const size_t size = ops_part_size(n, CPU_SUM_PARTS, CPU_SUM_LEAST);
+  const size_t size = ops_part_size(n, CPU_SUM_PARTS, CPU_SUM_MIN);
   return (DeviceParts){size, (unsigned)((n + size - 1) / size)};
 }
 

@@ -218,7 +218,7 @@ static int tile_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_t *
   const size_t tiles = (rows + OPS_TILE_ROWS - 1) / OPS_TILE_ROWS, shared = ops_tile_bytes(n, k);
 
   /* Each return leaves this product to the library. */
-  if (layer->activation == OPS_SILU || n % OPS_TILE_COLUMNS > 0 || n > OPS_TILE_MOST || k > OPS_TILE_MOST) return 0;
+  if (layer->activation == OPS_SILU || n % OPS_TILE_COLUMNS > 0 || n > OPS_TILE_MAX || k > OPS_TILE_MAX) return 0;
   if (shared > state->device->shared_bytes || state->refuses || !state->tiles) return 0;
   const uint16_t *w = kernel_of(pass, l);
   if (((uintptr_t)w | (uintptr_t)dz | (uintptr_t)below | (uintptr_t)layer->y) % sizeof(OpsEight) > 0) return 0;

@@ -50,7 +50,7 @@ static void moments(Ops *ops, const float *x, size_t n, Moments *record) {
   const DeviceParts all = device_parts(n);
   const unsigned parts = all.count; /* fewer elements make no more parts */
   const OpsMomentParts arguments = {{x, NULL, n}, state->count ? 0 : all.size, state->records, state->count,
-                                    CPU_SUM_PARTS, CPU_SUM_LEAST};
+                                    CPU_SUM_PARTS, CPU_SUM_MIN};
   state->device->launch(state->device, &ops_moment_parts_launch, parts, KERNEL_LANES, KERNEL_LANES * sizeof(double),
                         &arguments);
   state->device->launch(state->device, &ops_merge_records_launch, 1, 1, 0,

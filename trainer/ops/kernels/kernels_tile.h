@@ -13,12 +13,12 @@
 
 enum {
   OPS_TILE_ROWS = 64, OPS_TILE_THREADS = 128, OPS_TILE_WARPS = OPS_TILE_THREADS / 32,
-  OPS_TILE_MOST = 256,         /* maximum columns of either side */
+  OPS_TILE_MAX = 256,         /* maximum columns of either side */
   OPS_TILE_COLUMNS = 64,       /* columns of the result are a multiple of it */
   OPS_TILE_BLOCKS = 2,         /* per multiprocessor: as shared memory and registers allow */
   OPS_TILE_DEEP = 16,          /* terms per tensor-core instruction */
   OPS_TILE_HIGH = OPS_TILE_ROWS / 16, OPS_TILE_ACROSS = 4, /* maximum tiles of a warp, of 16 rows and 8 columns */
-  OPS_TILE_EIGHTS = OPS_TILE_ROWS * OPS_TILE_MOST / KERNEL_EIGHT / OPS_TILE_THREADS, /* loads of a thread per tile */
+  OPS_TILE_EIGHTS = OPS_TILE_ROWS * OPS_TILE_MAX / KERNEL_EIGHT / OPS_TILE_THREADS, /* loads of a thread per tile */
   OPS_TILE_FEW = 4,            /* loads issued at once */
   OPS_TILE_OWN = OPS_TILE_ROWS / 8, /* rows in which a thread has results: every eighth */
 };
@@ -27,7 +27,7 @@ typedef struct OpsTileGradient {
   const uint16_t *dz, *w, *y;  /* [rows][k], [n][k], [rows][n] */
   uint16_t *below;             /* [rows][n] dz w', times the derivative at y */
   float *parts;                /* [parts of KERNEL_PART_ROWS][n]: column sums of it */
-  size_t rows, n, k;           /* n: a multiple of OPS_TILE_COLUMNS; both OPS_TILE_MOST at most */
+  size_t rows, n, k;           /* n: a multiple of OPS_TILE_COLUMNS; both OPS_TILE_MAX at most */
   OpsActivation activation;    /* one whose derivative follows from its output */
 } OpsTileGradient;
 
@@ -270,8 +270,8 @@ CORE_KERNEL_FN void ops_tile_gradient_of(const CoreDeviceThread *at, const OpsTi
 
 CORE_KERNEL_FN void ops_tile_gradient(const CoreDeviceThread *at, const OpsTileGradient *a) {
   if (ops_tile_columns(a->n) == OPS_TILE_COLUMNS) ops_tile_gradient_of(at, a, a->k, 2, OPS_TILE_FEW);
-  else if (a->k != OPS_TILE_MOST) ops_tile_gradient_of(at, a, a->k, OPS_TILE_ACROSS, OPS_TILE_FEW);
-  else ops_tile_gradient_of(at, a, OPS_TILE_MOST, OPS_TILE_ACROSS, OPS_TILE_EIGHTS);
+  else if (a->k != OPS_TILE_MAX) ops_tile_gradient_of(at, a, a->k, OPS_TILE_ACROSS, OPS_TILE_FEW);
+  else ops_tile_gradient_of(at, a, OPS_TILE_MAX, OPS_TILE_ACROSS, OPS_TILE_EIGHTS);
 }
 
 #endif
