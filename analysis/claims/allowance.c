@@ -152,12 +152,15 @@ void analysis_cells_allow(const AnalysisTable *table, AnalysisCells *cells, cons
 
 AnalysisAllowance *analysis_allow_sides(const AnalysisCells *cells, const bool *is_end) {
   size_t runs = 0, failed = 0;
-  for (size_t c = 0; c < cells->cells && cells->allowance; c++) {
+  if (!cells->allowance) return NULL;
+
+  for (size_t c = 0; c < cells->cells; c++) {
     if (is_end[c]) continue;
     runs += cells->first[c + 1] - cells->first[c];
     failed += cells->allowance[c].failed;
   }
-  if (!cells->allowance || failed > 0 || analysis_unseen_rate((double)runs, 0, UNSEEN) > 0) return NULL;
+  if (failed > 0 || analysis_unseen_rate((double)runs, 0, UNSEEN) > 0) return NULL;
+
   AnalysisAllowance *list = core_memory_allocate((cells->cells + 1) * sizeof *list);
   memcpy(list, cells->allowance, cells->cells * sizeof *list);
   for (size_t c = 0; c < cells->cells; c++)

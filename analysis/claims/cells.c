@@ -166,9 +166,11 @@ bool analysis_data_includes(const char *data, const char *sweep) {
 /* Computes is_member[runs]: whether a run belongs to one of the sweeps in `data`. */
 static void mark_members(const AnalysisTable *table, const char *data, bool *is_member) {
   const AnalysisMembership *membership = table->membership;
-  const bool all = !membership || !*data;
-  memset(is_member, all, table->selection->count);
-  for (size_t s = 0; !all && s < membership->sweeps; s++) {
+  const bool uses_all = !membership || !*data;
+  memset(is_member, uses_all, table->selection->count);
+  if (uses_all) return;
+
+  for (size_t s = 0; s < membership->sweeps; s++) {
     if (!analysis_data_includes(data, membership->sweep[s])) continue;
     for (size_t r = 0; r < membership->runs; r++) is_member[r] |= analysis_membership_has(membership, r, s);
   }

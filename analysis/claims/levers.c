@@ -91,15 +91,15 @@ static bool set_slope_weights(const Points *p, const Settings *lever, const Sett
   return squares > 1e-9;
 }
 
-/* Adds a slope. own: [count] weights of the stratum's points. */
-static void add_slope(Levers *levers, const Settings *lever, const Points *p, const double *own) {
+/* Adds a slope. slope: [count] weights of the stratum's points. */
+static void add_slope(Levers *levers, const Settings *lever, const Points *p, const double *slope) {
   size_t i = 0;
   while (i < levers->count && !is_equal(&levers->set[i], lever)) i++;
   if (i == LEVERS_MAX) return;
   if (i == levers->count) levers->set[levers->count++] = *lever;
   for (size_t k = 0; k < p->count; k++) {
-    levers->sum[i] += own[k] == 0 ? 0 : own[k] * p->y[k];
-    if (levers->weight) levers->weight[i * levers->cells + p->first + k] = own[k];
+    levers->sum[i] += slope[k] == 0 ? 0 : slope[k] * p->y[k];
+    if (levers->weight) levers->weight[i * levers->cells + p->first + k] = slope[k];
   }
   levers->strata[i]++;
 }

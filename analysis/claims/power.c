@@ -160,14 +160,17 @@ void analysis_power_fill(const AnalysisPlanned *planned, const AnalysisClaim *cl
   AnalysisMeasure x = ANALYSIS_MEASURES;
   if (analysis_measure_find(claim->key, &x) != CORE_OK) x = ANALYSIS_MEASURES;
   core_error_clear();
+
   for (size_t r = 0; r < planned->count; r++) {
     const uint32_t run = (uint32_t)r;
     AnalysisRunMetrics *m = &measured[r];
     *m = (AnalysisRunMetrics){.ended = true, .rated = true};
     for (size_t k = 0; k < ANALYSIS_MEASURES; k++) m->value[k] = NAN;
+
     const double value = center_of(claim, spread.center) + spread.sd * noise(planned, world, r);
     m->value[claim->measure] = bounded ? value : exp(value);
     m->value[ANALYSIS_MEASURE_early] = SHARE_CENTER + SHARE_SD * normal(world, run, 1);
+
     /* The second condition of plateaus and of switches is met: their first one is at its edge. */
     m->value[ANALYSIS_MEASURE_late_gain] = SHARE_SD / 4 * normal(world, run, 5);
     m->value[ANALYSIS_MEASURE_early_gain] = SHARE_CENTER + SHARE_SD * normal(world, run, 6);
@@ -175,6 +178,7 @@ void analysis_power_fill(const AnalysisPlanned *planned, const AnalysisClaim *cl
       (claim->test == ANALYSIS_TEST_SWITCH_DOWN ? -1 : 1) * (SHARE_CENTER + SHARE_SD * normal(world, run, 7));
     if (claim->measure == ANALYSIS_MEASURE_late_gain || claim->measure == ANALYSIS_MEASURE_early)
       m->value[claim->measure] = value;
+
     if (x == ANALYSIS_MEASURES) continue;
     CoreConfig config = *planned->runs[r].config.shared;
     config.train.seed = 0;
@@ -213,8 +217,10 @@ static double change_of(const AnalysisClaim *claim, const AnalysisCells *cells, 
   size_t first = c, last = c;
   while (first > begin && cells->second[first - 1] == at) first--;
   while (last + 1 < end && cells->second[last + 1] == at) last++;
+
   const double x = end - begin > 1 ? (double)rank_of_x(cells, s, c) / (double)(end - begin - 1) : 0.5;
   if (is_early) return claim->test == ANALYSIS_TEST_GROWS ? 0.5 - x : 0;
+
   switch (claim->test) {
     case ANALYSIS_TEST_RISES: return share_of_key(cells, s, c);
     case ANALYSIS_TEST_FALLS: return -share_of_key(cells, s, c);

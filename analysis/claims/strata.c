@@ -42,7 +42,8 @@ static size_t number_tasks(const AnalysisTable *table, const AnalysisCells *cell
   size_t tasks = 0;
   for (size_t s = 0; s < cells->strata; s++) {
     task[s] = tasks;
-    for (size_t o = 0; o < s && task[s] == tasks && switches; o++)
+    const size_t earlier = switches ? s : 0;
+    for (size_t o = 0; o < earlier && task[s] == tasks; o++)
       if (analysis_switches_share_task(run_of(table, cells, s), run_of(table, cells, o), claim->key)) task[s] = task[o];
     tasks += task[s] == tasks;
   }

@@ -34,11 +34,11 @@ static double score_at(const AnalysisCurve *curve, double x) {
 /* Returns the parent's transitions at the switch. A run that restores everything counts on; one that restores weights
  * counts from 0, and its origin names the iteration ("com 8 at 184", analysis/runs/parents.h), else it is the parent's
  * end. */
-static double find_switch(const AnalysisRun *child, const AnalysisRun *parent, const AnalysisCurve *own) {
-  const char *from = child->config.shared->init.from, *at = strstr(from, " at ");
-  if (strcmp(child->config.shared->init.restore, "all") == 0) return own->x[0];
-  if (!at) return analysis_run_total(parent);
-  return (double)(strtoll(at + strlen(" at "), NULL, 10) * parent->transitions_per_iteration);
+static double find_switch(const AnalysisRun *child, const AnalysisRun *parent, const AnalysisCurve *curve) {
+  const char *from = child->config.shared->init.from, *marker = strstr(from, " at ");
+  if (strcmp(child->config.shared->init.restore, "all") == 0) return curve->x[0];
+  if (!marker) return analysis_run_total(parent);
+  return (double)(strtoll(marker + strlen(" at "), NULL, 10) * parent->transitions_per_iteration);
 }
 
 static const AnalysisRun *find_parent(const AnalysisSelection *selection, const AnalysisRun *child) {
@@ -49,17 +49,18 @@ static const AnalysisRun *find_parent(const AnalysisSelection *selection, const 
 
 static int set_lead(StoreQuery *query, const AnalysisSelection *selection, const AnalysisRun *child, double *lead) {
   const AnalysisRun *parent = find_parent(selection, child);
-  AnalysisCurve own = {0}, other = {0};
+  AnalysisCurve child_curve = {0}, parent_curve = {0};
   *lead = NAN;
   if (!parent) return CORE_OK;
-  int code = read_curve(query, child->id, &own);
-  if (code == CORE_OK) code = read_curve(query, parent->id, &other);
-  if (code == CORE_OK && own.n > 0) {
+  int code = read_curve(query, child->id, &child_curve);
+  if (code == CORE_OK) code = read_curve(query, parent->id, &parent_curve);
+  if (code == CORE_OK && child_curve.n > 0) {
     const double later = analysis_run_total(child) / 10;
-    *lead = score_at(&own, own.x[0] + later) - score_at(&other, find_switch(child, parent, &own) + later);
+    *lead = score_at(&child_curve, child_curve.x[0] + later) -
+            score_at(&parent_curve, find_switch(child, parent, &child_curve) + later);
   }
-  analysis_curve_free(&own);
-  analysis_curve_free(&other);
+  analysis_curve_free(&child_curve);
+  analysis_curve_free(&parent_curve);
   return code;
 }
 

@@ -10,8 +10,8 @@
 #include "core/memory.h"
 
 enum {
-  FACETS_MOST = 6, /* maximum number of values of a setting that get panels */
-  PANELS_MOST = 9,
+  FACETS_MAX = 6, /* maximum number of values of a setting that get panels */
+  PANELS_MAX = 9,
 };
 
 /* ---- asked for -------------------------------------------------------------------------------------------------- */
@@ -118,8 +118,8 @@ static void merge_lines(AnalysisCurveSet *set, size_t family, const AnalysisCand
   const AnalysisCandidate *line = analysis_lines_select(list, count), *facet = NULL;
   if (!line) return;
   for (size_t i = 0; i < count && !facet && !set->panel_keys && set->column_count == 1; i++)
-    if (&list[i] != line && list[i].values > 1 && list[i].values <= FACETS_MOST &&
-        *panels - 1 + list[i].values <= PANELS_MOST)
+    if (&list[i] != line && list[i].values > 1 && list[i].values <= FACETS_MAX &&
+        *panels - 1 + list[i].values <= PANELS_MAX)
       facet = &list[i];
   if (facet) {
     set->facet[family] = facet->key;
@@ -147,7 +147,7 @@ static int thin_lines(AnalysisCurveSet *set) {
   set->facet = core_memory_zero_allocate(groups->family_count + 1, sizeof(const CoreConfigRow *));
   if (set->group_keys || set->best_keys) return CORE_OK;
   for (size_t f = 0; f < groups->family_count; f++)
-    if (f != set->switched && groups->families[f].group_count > ANALYSIS_LINES_MOST) TRY(thin_family(set, f, &panels));
+    if (f != set->switched && groups->families[f].group_count > ANALYSIS_LINES_MAX) TRY(thin_family(set, f, &panels));
   return CORE_OK;
 }
 

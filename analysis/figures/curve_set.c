@@ -16,9 +16,9 @@ enum { BOOTSTRAP_SEED = 7 };
 /* ---- options ---------------------------------------------------------------------------------------------------- */
 
 static int find_columns(AnalysisCurveSet *set) {
-  char *names = core_text_duplicate(set->y_names), *rest = names;
+  char *names = core_text_duplicate(set->y_names), *tail = names;
   int code = CORE_OK;
-  for (char *name; (name = strsep(&rest, ","));) {
+  for (char *name; (name = strsep(&tail, ","));) {
     if (set->column_count == ANALYSIS_CURVE_COLUMNS)
       code = core_error(CORE_USAGE, "--y %s: at most %d columns", set->y_names, ANALYSIS_CURVE_COLUMNS);
     else code = analysis_column_find("--y", name, &set->columns[set->column_count]);
@@ -36,11 +36,11 @@ static int find_choice(const char *option, const char *given, const char *const 
     return CORE_OK;
   }
   const char *near = core_text_nearest(given, names, count);
-  CoreText all = {0};
-  for (size_t i = 0; i < count; i++) core_text_appendf(&all, "%s%s", i ? ", " : "", names[i]);
+  CoreText known = {0};
+  for (size_t i = 0; i < count; i++) core_text_appendf(&known, "%s%s", i ? ", " : "", names[i]);
   int code = near ? core_error(CORE_USAGE, "%s %s: did you mean %s?", option, given, near)
-                  : core_error(CORE_USAGE, "%s %s: expected one of %s", option, given, core_text_string(&all));
-  core_text_free(&all);
+                  : core_error(CORE_USAGE, "%s %s: expected one of %s", option, given, core_text_string(&known));
+  core_text_free(&known);
   return code;
 }
 
@@ -61,9 +61,9 @@ static int find_reference(AnalysisCurveSet *set, char *text) {
 }
 
 static int find_references(AnalysisCurveSet *set) {
-  char *copy = core_text_duplicate(set->references), *rest = copy;
+  char *copy = core_text_duplicate(set->references), *tail = copy;
   int code = CORE_OK;
-  for (char *text; (text = strsep(&rest, ","));) {
+  for (char *text; (text = strsep(&tail, ","));) {
     code = find_reference(set, text);
     if (code != CORE_OK) break;
   }

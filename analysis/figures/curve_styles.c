@@ -31,8 +31,8 @@ static size_t find_origin(const Origins *origins, const char *from, int length) 
 }
 
 static int origin_length(const char *from) {
-  const char *at = strstr(from, " at ");
-  return at ? (int)(at - from) : (int)strlen(from);
+  const char *marker = strstr(from, " at ");
+  return marker ? (int)(marker - from) : (int)strlen(from);
 }
 
 static Origins find_origins(const AnalysisCurveSet *set) {

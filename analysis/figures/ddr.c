@@ -132,11 +132,11 @@ static void add_thirds(double third[3], const double *x, const double *y, size_t
   Point *points = core_memory_allocate((n + 1) * sizeof *points);
   for (size_t i = 0; i < n; i++) points[i] = (Point){x[i], y[i]};
   qsort(points, n, sizeof *points, by_x);
-  for (size_t part = 0; part < 3; part++) {
-    const size_t begin = part * n / 3, end = (part + 1) * n / 3;
+  for (size_t k = 0; k < 3; k++) {
+    const size_t begin = k * n / 3, end = (k + 1) * n / 3;
     double sum = 0;
     for (size_t i = begin; i < end; i++) sum += points[i].y;
-    third[part] += sum / (double)(end - begin);
+    third[k] += sum / (double)(end - begin);
   }
   free(points);
 }
@@ -191,7 +191,7 @@ static void correlate(const AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
 
   const bool enough = panel->clusters >= ANALYSIS_DDR_CONFIGURATIONS;
   panel->rho = (AnalysisInterval){NAN, NAN, NAN, panel->clusters};
-  for (size_t part = 0; part < 3; part++) panel->third[part] = enough && used > 0 ? third[part] / (double)used : NAN;
+  for (size_t k = 0; k < 3; k++) panel->third[k] = enough && used > 0 ? third[k] / (double)used : NAN;
   if (enough)
     panel->rho = analysis_spearman_interval(x, y, cluster, panel->clusters, panel->clusters, stratum, REPLICATES, 0.95,
                                             BOOTSTRAP_SEED);

@@ -8,8 +8,8 @@
 #include "core/memory.h"
 
 enum {
-  VALUES_MOST = 10, /* maximum number of values of a setting that the legend lists */
-  SIZES_MOST = 4,
+  VALUES_MAX = 10, /* maximum number of values of a setting that the legend lists */
+  SIZES_MAX = 4,
 };
 
 typedef struct Looks {
@@ -127,9 +127,9 @@ static size_t *setting_values(const Looks *l, size_t setting, size_t *count) {
     bool seen = l->varied[g] != setting;
     for (size_t i = 0; i < *count && !seen; i++) seen = !row || is_equal(l, first[i], g, row);
     if (seen) continue;
-    size_t at = (*count)++; /* insertion sort */
-    for (; at > 0 && is_smaller(l, g, first[at - 1], row); at--) first[at] = first[at - 1];
-    first[at] = g;
+    size_t slot = (*count)++; /* insertion sort */
+    for (; slot > 0 && is_smaller(l, g, first[slot - 1], row); slot--) first[slot] = first[slot - 1];
+    first[slot] = g;
   }
   return first;
 }
@@ -201,7 +201,7 @@ static void add_setting(const Looks *l, size_t setting, const AnalysisMark *of_g
   CoreText value = {0};
   analysis_plot_legend_head(plot, row ? analysis_key_name(row) : "");
   for (size_t i = 0; i < count; i++) {
-    const bool named = count <= VALUES_MOST || i == 0 || i == count / 2 || i == count - 1;
+    const bool named = count <= VALUES_MAX || i == 0 || i == count / 2 || i == count - 1;
     const AnalysisMark mark = {.color = of_group[first[i]].color, .shape = shape};
     const AnalysisGroup *group = &l->groups->groups[first[i]];
     const char *label = row ? analysis_key_shown(group->config, row, &value) : group->label;
@@ -237,7 +237,7 @@ static void add_shapes_and_sizes(const Looks *l, const double *sorted, size_t ba
   analysis_plot_legend_head(plot, "minibatch");
   for (size_t i = 0; i < batches; i++) {
     char text[32];
-    if (batches > SIZES_MOST && i != 0 && i != batches / 2 && i != batches - 1) continue;
+    if (batches > SIZES_MAX && i != 0 && i != batches / 2 && i != batches - 1) continue;
     const AnalysisMark mark = {.color = muted, .size = batch_size(sorted[i], sorted, batches)};
     analysis_plot_legend_entry(plot, core_text_count(sorted[i], text), mark, false);
   }

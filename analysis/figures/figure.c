@@ -137,7 +137,9 @@ static bool split_output(AnalysisContext *context) {
   const char *output = context->request->directory, *slash = output ? strrchr(output, '/') : NULL;
   if (!output || (stat(output, &status) == 0 && S_ISDIR(status.st_mode))) return false;
   const char *file = slash ? slash + 1 : output, *ending = strrchr(file, '.');
-  for (size_t i = 0; ending && ending > file && i < sizeof endings / sizeof *endings; i++) {
+  if (!ending || ending == file) return false;
+
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
     if (strcmp(ending, endings[i]) != 0 || (size_t)(ending - file) >= sizeof context->stem) continue;
     snprintf(context->stem, sizeof context->stem, "%.*s", (int)(ending - file), file);
     return core_files_path(context->directory, "%.*s", slash ? (int)(slash - output + (slash == output)) : 1,

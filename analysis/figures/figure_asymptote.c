@@ -444,11 +444,13 @@ int analysis_figure_asymptote(int argc, char **argv) {
     {0}};
 
   const int code = core_options_run(&manual, table, argc, argv, answer, &a);
-  for (size_t l = 0; a.fitted && l < a.set.line_count; l++) {
-    free(a.fitted[l].x);
-    free(a.fitted[l].y);
-    free(a.fitted[l].first);
-    free(a.fitted[l].replicate);
+  if (a.fitted) {
+    for (size_t l = 0; l < a.set.line_count; l++) {
+      free(a.fitted[l].x);
+      free(a.fitted[l].y);
+      free(a.fitted[l].first);
+      free(a.fitted[l].replicate);
+    }
   }
 
   free(a.fitted);

@@ -34,9 +34,9 @@ typedef struct Bars {
 /* ---- data ------------------------------------------------------------------------------------------------------- */
 
 static int find_aggregates(Bars *b) {
-  char *copy = core_text_duplicate(b->aggregate_names), *rest = copy;
+  char *copy = core_text_duplicate(b->aggregate_names), *tail = copy;
   int code = CORE_OK;
-  for (char *name; (name = strsep(&rest, ","));) {
+  for (char *name; (name = strsep(&tail, ","));) {
     AnalysisAggregate aggregate;
     code = analysis_aggregate_find(name, &aggregate);
     if (code == CORE_OK && b->wanted_count == ANALYSIS_AGGREGATES)

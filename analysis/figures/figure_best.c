@@ -129,11 +129,11 @@ static int choose_budgets(Best *b) {
   b->budget[BUDGETS - 1] = high; /* exact in spite of rounding */
   if (!b->budget_list) return CORE_OK;
 
-  char *copy = core_text_duplicate(b->budget_list), *rest = copy;
+  char *copy = core_text_duplicate(b->budget_list), *tail = copy;
   int code = CORE_OK;
 
   b->budgets = 0;
-  for (char *text; (text = strsep(&rest, ","));) {
+  for (char *text; (text = strsep(&tail, ","));) {
     double *budget = &b->budget[b->budgets++];
 
     const bool is_good = core_text_to_real(text, budget) && *budget > 0 && *budget <= high;
@@ -150,9 +150,9 @@ static int choose_budgets(Best *b) {
   return code;
 }
 
-static void take_run(Best *b, size_t run, size_t at, size_t group) {
+static void take_run(Best *b, size_t run, size_t index, size_t group) {
   for (size_t k = 0; k < b->budgets; k++) {
-    const size_t cell = at * b->budgets + k;
+    const size_t cell = index * b->budgets + k;
     b->score[cell] = value_near(&b->set.curves[0][run], b->budget[k]);
     double value = (double)group;
     if (b->is_ddr) value = value_near(&b->ddr[run], b->budget[k]);
@@ -293,15 +293,15 @@ static void print_table(const Best *b) {
 
 /* Adds names of the y axis: the candidates that are best somewhere. Returns their place: [candidate]. */
 static size_t *add_names(const Best *b, AnalysisPlot *plot) {
-  size_t *place = core_memory_allocate((b->candidates.count + 1) * sizeof *place), count = 0;
+  size_t *row = core_memory_allocate((b->candidates.count + 1) * sizeof *row), count = 0;
   for (size_t c = 0; c < b->candidates.count; c++) {
     bool is_best = false;
     for (size_t k = 0; k < b->budgets; k++) is_best = is_best || b->winner[k].candidate == c;
     if (!is_best) continue;
-    place[c] = count++;
+    row[c] = count++;
     analysis_plot_category_y(plot, b->groups.groups[b->group_of[c]].label);
   }
-  return place;
+  return row;
 }
 
 static AnalysisPlot *make_plot(const Best *b) {

@@ -158,12 +158,12 @@ static void add_caption(const AnalysisCurveSet *set, AnalysisPlot *plot) {
 }
 
 /* Maximum number of panels in one row per column, if there are several columns. */
-enum { ROW_MOST = 6 };
+enum { ROW_MAX = 6 };
 
 static void add_panels(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   char title[160];
   const bool several = set->panel_count > 1; /* a single task needs no name */
-  const bool rows = set->column_count > 1 && several && set->panel_count <= ROW_MOST;
+  const bool rows = set->column_count > 1 && several && set->panel_count <= ROW_MAX;
 
   if (rows) analysis_plot_columns(plot, set->panel_count);
   for (size_t i = 0; i < set->column_count * set->panel_count; i++) {

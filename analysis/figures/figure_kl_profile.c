@@ -14,7 +14,7 @@
 #include "core/memory.h"
 #include "store/workspace/paths.h"
 
-enum { PHASES = 5, GRID = 300, ROW_MOST = 6, KINDS = 3 };
+enum { PHASES = 5, GRID = 300, ROW_MAX = 6, KINDS = 3 };
 static const double phases[PHASES] = {0.05, 0.25, 0.5, 0.75, 0.95}; /* as shares of training */
 static const double KL_FLOOR = 1e-12;                               /* drawn in place of smaller values */
 static const char *const kinds[KINDS] = {"consecutive", "reference", "limit"};
@@ -62,7 +62,7 @@ static int read_profile(const char *path, Profile *profile) {
   size_t size;
   TRY(core_files_read(path, 0, &text, &size));
 
-  char *rest = text, *line = strsep(&rest, "\n");
+  char *tail = text, *line = strsep(&tail, "\n");
   int points = -1;
   const bool is_old = line && strncmp(line, old_header, strlen(old_header)) == 0;
   if (!line || (!is_old && strncmp(line, header, strlen(header)) != 0)) {
@@ -70,7 +70,7 @@ static int read_profile(const char *path, Profile *profile) {
     return core_error(CORE_FAIL, "%s: not a KL profile (its first line has other column names)", path);
   }
 
-  while ((line = strsep(&rest, "\n"))) {
+  while ((line = strsep(&tail, "\n"))) {
     char *fields = line;
     double value[6];
     int found = 0;
@@ -101,10 +101,12 @@ static int find_profiles(const char *directory, bool deeper, double last, int64_
   TRY(core_files_list(directory, &names, &count));
   for (size_t i = 0; i < count; i++) {
     const int64_t iteration = profile_iteration(names[i]);
-    for (int phase = 0; phase < PHASES && iteration; phase++) {
-      const double aim = phases[phase] * last;
-      if (!nearest[phase] || fabs((double)iteration - aim) < fabs((double)nearest[phase] - aim))
-        nearest[phase] = iteration;
+    if (iteration) {
+      for (int phase = 0; phase < PHASES; phase++) {
+        const double aim = phases[phase] * last;
+        if (!nearest[phase] || fabs((double)iteration - aim) < fabs((double)nearest[phase] - aim))
+          nearest[phase] = iteration;
+      }
     }
 
     if (!deeper || iteration || code != CORE_OK) continue;
@@ -139,13 +141,13 @@ static size_t panel_of(const Profiles *p, size_t run) { return p->panels.key_cou
 /* Whether another run of the same configuration and panel ended with a higher score, or with the same score and an
  * earlier place. */
 static bool has_better(const Profiles *p, const AnalysisRunMetrics *measured, size_t run) {
-  const double own = measured[run].value[ANALYSIS_MEASURE_final];
+  const double score = measured[run].value[ANALYSIS_MEASURE_final];
   for (size_t r = 0; r < p->context.selection.count; r++) {
     const double other = measured[r].value[ANALYSIS_MEASURE_final];
     const bool is_peer = p->groups.group_of[r] == p->groups.group_of[run] && panel_of(p, r) == panel_of(p, run) &&
                          p->read[r * PHASES].iteration > 0;
-    const bool is_equal = other == own || (isnan(own) && isnan(other));
-    if (is_peer && (other > own || (isnan(own) && !isnan(other)) || (r < run && is_equal))) return true;
+    const bool is_equal = other == score || (isnan(score) && isnan(other));
+    if (is_peer && (other > score || (isnan(score) && !isnan(other)) || (r < run && is_equal))) return true;
   }
   return false;
 }
@@ -281,7 +283,7 @@ static int draw(const Profiles *p) {
   analysis_csv_keys(&csv, &p->groups);
   core_text_append(&csv, ",kl,phase_percent,percent,n,mean,low,high\n");
 
-  const bool rows = panels > 1 && panels <= ROW_MOST; /* one row per kind, one column per panel */
+  const bool rows = panels > 1 && panels <= ROW_MAX; /* one row per kind, one column per panel */
   if (rows) analysis_plot_columns(plot, panels);
 
   for (size_t i = 0; i < (size_t)p->kinds * panels; i++) {

@@ -41,17 +41,17 @@ typedef struct Layers {
 
 static int find_metric(Layers *l) {
   const char *names[METRICS];
-  CoreText all = {0};
+  CoreText known = {0};
   for (size_t i = FIRST_METRIC; i < METRICS; i++) {
     names[i - FIRST_METRIC] = metrics[i].name;
-    core_text_appendf(&all, "%s%s", i > FIRST_METRIC ? ", " : "", metrics[i].name);
+    core_text_appendf(&known, "%s%s", i > FIRST_METRIC ? ", " : "", metrics[i].name);
     if (strcmp(metrics[i].name, l->metric_name) == 0) l->metric = &metrics[i];
   }
   const char *near = core_text_nearest(l->metric_name, names, METRICS - FIRST_METRIC);
   int code = l->metric ? CORE_OK
              : near    ? core_error(CORE_USAGE, "--y %s: did you mean %s?", l->metric_name, near)
-                       : core_error(CORE_USAGE, "--y %s: expected one of %s", l->metric_name, core_text_string(&all));
-  core_text_free(&all);
+                       : core_error(CORE_USAGE, "--y %s: expected one of %s", l->metric_name, core_text_string(&known));
+  core_text_free(&known);
   return code;
 }
 

@@ -79,9 +79,9 @@ static void rank(Search *s) {
   s->order = core_memory_allocate((s->trials.count + 1) * sizeof *s->order);
   for (size_t t = 0; t < s->trials.count; t++) {
     const double loss = loss_of(s, t);
-    size_t at = t;
-    for (; at > 0 && loss < loss_of(s, s->order[at - 1]); at--) s->order[at] = s->order[at - 1];
-    s->order[at] = t;
+    size_t slot = t;
+    for (; slot > 0 && loss < loss_of(s, s->order[slot - 1]); slot--) s->order[slot] = s->order[slot - 1];
+    s->order[slot] = t;
     s->valued += !isinf(loss);
   }
 }
@@ -142,9 +142,9 @@ static const char *value_of(const Search *s, size_t t, size_t axis, CoreText *te
 /* Sorts settings by importance, the largest first. */
 static void sort_axes(const Search *s, size_t *axes) {
   for (size_t a = 0; a < s->trials.space.count; a++) {
-    size_t at = a;
-    for (; at > 0 && s->main[a] > s->main[axes[at - 1]]; at--) axes[at] = axes[at - 1];
-    axes[at] = a;
+    size_t slot = a;
+    for (; slot > 0 && s->main[a] > s->main[axes[slot - 1]]; slot--) axes[slot] = axes[slot - 1];
+    axes[slot] = a;
   }
 }
 

@@ -225,8 +225,10 @@ static AnalysisPlot *make_plot(const Settings *s) {
   const bool ticks = !s->named && s->x.count <= TICKS_MAX;
   if (ticks && !s->log_x && x_of(s, 0) > 0 && x_of(s, 0) < 0.5 * x_of(s, s->x.count - 1))
     analysis_plot_tick_x(plot, 0, "0"); /* two numbers do not show whether the axis is logarithmic */
-  for (size_t x = 0; x < s->x.count && ticks; x++)
-    analysis_plot_tick_x(plot, x_of(s, x), analysis_key_value(s->x.groups[x].config, s->x.keys[0], &value));
+  if (ticks) {
+    for (size_t x = 0; x < s->x.count; x++)
+      analysis_plot_tick_x(plot, x_of(s, x), analysis_key_value(s->x.groups[x].config, s->x.keys[0], &value));
+  }
 
   for (size_t p = 0; p < (s->panels.key_count ? s->panels.count : 1); p++)
     analysis_plot_panel(plot, s->panels.key_count && s->panels.count > 1 ? s->panels.groups[p].label : "", "");

@@ -400,8 +400,10 @@ int analysis_figure_table(int argc, char **argv) {
     {0}};
 
   int code = core_options_run(&manual, table, argc, argv, answer, &t);
-  for (size_t g = 0; t.cells && g < t.groups.count; g++)
-    for (size_t c = 0; c < COLUMNS; c++) free(t.cells[g][c]);
+  if (t.cells) {
+    for (size_t g = 0; g < t.groups.count; g++)
+      for (size_t c = 0; c < COLUMNS; c++) free(t.cells[g][c]);
+  }
   free(t.cells);
   free(t.rows);
 

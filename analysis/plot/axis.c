@@ -68,15 +68,15 @@ static void log_ticks(const AnalysisAxis *axis, int count, bool numbered, CoreTe
 
   for (int decade = first; decade <= last; decade++) {
     for (int digit = 1; digit <= 9; digit++) {
-      double place = digit * pow(10, decade);
+      double value = digit * pow(10, decade);
 
-      if (place < axis->low || place > axis->high) continue;
+      if (value < axis->low || value > axis->high) continue;
       bool labeled = digit == 1 ? decade % (every > 0 ? every : 1) == 0 : few && (digit == 2 || digit == 5);
 
       core_text_appendf(text, "%s'", text->length ? ", " : "");
       if (numbered && labeled && digit == 1) core_text_appendf(text, "10^{%d}", decade);
       else if (numbered && labeled) core_text_appendf(text, "%d·10^{%d}", digit, decade);
-      core_text_appendf(text, "' %.12g %d", place, labeled ? 0 : 1);
+      core_text_appendf(text, "' %.12g %d", value, labeled ? 0 : 1);
     }
   }
 }

@@ -57,9 +57,9 @@ uint32_t analysis_mix(uint32_t a, uint32_t b, double t) {
 }
 
 static uint32_t ramp_color(const uint32_t stops[STOPS], double t) {
-  double place = t * (STOPS - 1);
-  int below = (int)place < STOPS - 2 ? (int)place : STOPS - 2;
-  return analysis_mix(stops[below], stops[below + 1], place - below);
+  double position = t * (STOPS - 1);
+  int below = (int)position < STOPS - 2 ? (int)position : STOPS - 2;
+  return analysis_mix(stops[below], stops[below + 1], position - below);
 }
 
 uint32_t analysis_ramp(double t) { return ramp_color(viridis, fmin(fmax(t, 0), 1)); }

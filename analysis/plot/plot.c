@@ -97,8 +97,8 @@ static void add_category(PlotCategories *names, AnalysisAxis *axis, const char *
 void analysis_plot_category_x(AnalysisPlot *plot, const char *label) { add_category(&plot->x_names, &plot->x, label); }
 void analysis_plot_category_y(AnalysisPlot *plot, const char *label) { add_category(&plot->y_names, &plot->y, label); }
 
-void analysis_plot_tick_x(AnalysisPlot *plot, double at, const char *label) {
-  *APPEND(plot->x_ticks, plot->x_tick_count) = (PlotTick){at, core_text_duplicate(label)};
+void analysis_plot_tick_x(AnalysisPlot *plot, double value, const char *label) {
+  *APPEND(plot->x_ticks, plot->x_tick_count) = (PlotTick){value, core_text_duplicate(label)};
 }
 
 static AnalysisAxis *x_axis(AnalysisPlot *plot, PlotPanel *panel) { return panel->has_x ? &panel->x : &plot->x; }
@@ -137,12 +137,14 @@ void analysis_plot_steps(AnalysisPlot *plot, size_t panel, size_t n, const doubl
                          const double *low, const double *high, AnalysisMark mark) {
   const double *from[4] = {x, y, low, high};
   double *step[4] = {0};
-  for (int k = 0; k < 4 && n > 0; k++) {
-    if (!from[k]) continue;
-    step[k] = core_memory_allocate((2 * n - 1) * sizeof *step[k]);
-    for (size_t i = 0; i < n; i++) {
-      step[k][2 * i] = from[k][i];
-      if (i + 1 < n) step[k][2 * i + 1] = from[k][k == 0 ? i + 1 : i]; /* until the next point */
+  if (n > 0) {
+    for (int k = 0; k < 4; k++) {
+      if (!from[k]) continue;
+      step[k] = core_memory_allocate((2 * n - 1) * sizeof *step[k]);
+      for (size_t i = 0; i < n; i++) {
+        step[k][2 * i] = from[k][i];
+        if (i + 1 < n) step[k][2 * i + 1] = from[k][k == 0 ? i + 1 : i]; /* until the next point */
+      }
     }
   }
   if (n > 0)

@@ -31,7 +31,7 @@ void analysis_plot_category_x(AnalysisPlot *plot, const char *label);
 void analysis_plot_category_y(AnalysisPlot *plot, const char *label);
 
 /* Adds a tick to a numeric axis; given any, they replace the automatic ones. */
-void analysis_plot_tick_x(AnalysisPlot *plot, double at, const char *label);
+void analysis_plot_tick_x(AnalysisPlot *plot, double value, const char *label);
 
 void analysis_plot_point(AnalysisPlot *plot, size_t panel, double x, double y, AnalysisMark mark, bool hollow);
 typedef enum AnalysisLine {

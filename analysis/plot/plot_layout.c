@@ -70,10 +70,10 @@ static double axis_room(const AnalysisPlot *plot, const AnalysisAxis *axis, doub
 
 /* Computes the space left of the first panel and between two panels, for the labels and titles of y axes. */
 static void layout_gaps(const AnalysisPlot *plot, PlotLayout *l) {
-  const bool own = has_own_axes(plot);
-  l->left = own ? 0 : axis_room(plot, &plot->y, l->font);
+  const bool has_own = has_own_axes(plot);
+  l->left = has_own ? 0 : axis_room(plot, &plot->y, l->font);
   l->gap = 1.5 * l->font;
-  for (size_t p = 0; p < plot->panel_count && own; p++) {
+  for (size_t p = 0; p < plot->panel_count && has_own; p++) {
     const PlotPanel *panel = &plot->panels[p];
     double *room = p % l->columns == 0 ? &l->left : &l->gap;
     const double apart = p % l->columns ? 0.8 * l->font : 0;

@@ -118,12 +118,13 @@ void plot_legend_place(const AnalysisPlot *plot, PlotLayout *l) {
 static void write_sample(const PlotWriter *w, size_t i) {
   const double font = w->layout.font;
   const PlotEntry *entry = &w->plot->entries[i];
-  const PlotPlace at = w->layout.places[i];
+  const PlotPlace position = w->layout.places[i];
   core_text_appendf(w->script, "$key_%zu << EOD\n", i);
-  if (entry->sample != PLOT_DOT) core_text_appendf(w->script, " %.2f %.2f %.2f 0\n", at.x, at.y, 1.6 * font);
+  if (entry->sample != PLOT_DOT)
+    core_text_appendf(w->script, " %.2f %.2f %.2f 0\n", position.x, position.y, 1.6 * font);
   else
-    core_text_appendf(w->script, " %.2f %.2f %.4g 0x%06x\n", at.x + 0.7 * font, at.y, plot_point_size(w, entry->mark),
-                      entry->mark.color);
+    core_text_appendf(w->script, " %.2f %.2f %.4g 0x%06x\n", position.x + 0.7 * font, position.y,
+                      plot_point_size(w, entry->mark), entry->mark.color);
   core_text_append(w->script, "EOD\n");
 }
 

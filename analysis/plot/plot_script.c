@@ -132,14 +132,14 @@ static void write_band(CoreText *script, const PlotCurve *curve, const AnalysisA
   }
 }
 
-/* Computes the ends of a cap around `at`, in axis coordinates. A whisker is drawn as three straight strokes, since
+/* Computes the ends of a cap around `middle`, in axis coordinates. A whisker is drawn as three straight strokes, since
  * gnuplot's cairo devices cut the ends of a line of two points at a slant. */
-static void cap_ends(const AnalysisAxis *axis, double length_px, double at, double ends[2]) {
+static void cap_ends(const AnalysisAxis *axis, double length_px, double middle, double ends[2]) {
   static const double CAP_PX = 2.6;
   const double share = CAP_PX / length_px;
   const double half = share * (axis->log ? log(axis->high / axis->low) : axis->high - axis->low);
   for (int end = 0; end < 2; end++)
-    ends[end] = axis->log ? at * exp(end ? half : -half) : at + (end ? half : -half);
+    ends[end] = axis->log ? middle * exp(end ? half : -half) : middle + (end ? half : -half);
 }
 
 static const AnalysisAxis *x_axis(const PlotWriter *w, const PlotPanel *panel) {
@@ -202,10 +202,10 @@ static void write_data(const PlotWriter *w) {
 }
 
 /* Appends a name. Names come from users: they are quoted, and printed without markup. */
-static void append_name(CoreText *list, const char *name, double at) {
+static void append_name(CoreText *list, const char *name, double value) {
   if (list->length) core_text_append(list, ", ");
   append_quoted(list, name, PLOT_PLAIN);
-  core_text_appendf(list, " %.12g", at);
+  core_text_appendf(list, " %.12g", value);
 }
 
 static void append_categories(const PlotCategories *names, bool shown, double font, double room, CoreText *list) {
@@ -227,10 +227,10 @@ static void append_chosen(const AnalysisPlot *plot, const PlotLayout *layout, Co
   for (size_t i = 0; i < plot->x_tick_count; i++) {
     const PlotTick *tick = &plot->x_ticks[i];
     const double half = plot_layout_text_width(tick->label, font) / 2;
-    const double at = place_on(&plot->x, tick->at) * layout->panel_width;
-    const bool shown = at - half >= free_from;
+    const double offset = place_on(&plot->x, tick->at) * layout->panel_width;
+    const bool shown = offset - half >= free_from;
     append_name(list, shown ? tick->label : "", tick->at);
-    if (shown) free_from = at + half + 0.4 * font;
+    if (shown) free_from = offset + half + 0.4 * font;
   }
 }
 

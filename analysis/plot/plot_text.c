@@ -108,12 +108,12 @@ static bool is_letter(unsigned char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= 0xc3 && c <= 0xcf);
 }
 
-/* Whether the words around the space at text[at] belong on one line: a number and its unit ("95 % interval", "36
+/* Whether the words around the space at text[index] belong on one line: a number and its unit ("95 % interval", "36
  * runs"), a sign and its meaning ("n = 3", "–: no run"), single letters ("Student t)"). */
-static bool binds(const char *text, size_t at) {
-  size_t before = 0, after = 0, begin = at;
+static bool binds(const char *text, size_t index) {
+  size_t before = 0, after = 0, begin = index;
   bool number = true;
-  for (size_t i = at + 1; text[i] && text[i] != ' '; i++)
+  for (size_t i = index + 1; text[i] && text[i] != ' '; i++)
     after += is_digit((unsigned char)text[i]) ? 2 : is_letter((unsigned char)text[i]);
   for (; begin > 0 && text[begin - 1] != ' '; begin--) {
     const unsigned char c = (unsigned char)text[begin - 1];

@@ -112,8 +112,8 @@ static int run_gnuplot(const char *directory, const char *script) {
 /* Appends fallback fonts, so that a machine without the font uses a similar one instead of the browser's serif. */
 static void append_with_fonts(CoreText *out, const char *svg) {
   static const char font[] = "font-family=\"Helvetica\"";
-  for (const char *at; (at = strstr(svg, font)); svg = at + sizeof font - 1) {
-    core_text_append_bytes(out, svg, (size_t)(at - svg));
+  for (const char *match; (match = strstr(svg, font)); svg = match + sizeof font - 1) {
+    core_text_append_bytes(out, svg, (size_t)(match - svg));
     core_text_append(out, "font-family=\"Helvetica, Arial, sans-serif\"");
   }
   core_text_append(out, svg);

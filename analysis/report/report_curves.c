@@ -137,10 +137,10 @@ static json_t *average(const AnalysisReport *report, const AnalysisCurve *curves
 }
 
 static int read_group(const AnalysisReport *report, Queries *q, size_t group, AnalysisCurve *curves) {
-  size_t at = 0;
+  size_t position = 0;
   for (size_t r = 0; r < report->selection.count; r++) {
     if (report->groups.group_of[r] != group) continue;
-    AnalysisCurve *of = curves + at++ * MEASURES;
+    AnalysisCurve *of = curves + position++ * MEASURES;
     const size_t before = q->infinite;
     TRY(read_evaluations(q, report->selection.runs[r].id, &of[0]));
     TRY(read_iterations(q, report->selection.runs[r].id, of));

@@ -51,9 +51,9 @@ double analysis_run_total(const AnalysisRun *run) {
 }
 
 double analysis_run_limit(const AnalysisRun *run, double budget) {
-  const double each = (double)run->transitions_per_iteration;
+  const double per_iteration = (double)run->transitions_per_iteration;
   if (run->config.shared->program) return budget >= analysis_run_total(run) ? INFINITY : budget;
-  return each > 0 ? ceil(budget / each) * each : budget;
+  return per_iteration > 0 ? ceil(budget / per_iteration) * per_iteration : budget;
 }
 
 static bool program_reaches(const AnalysisRun *run, double transitions, double budget) {
@@ -64,11 +64,11 @@ static bool program_reaches(const AnalysisRun *run, double transitions, double b
 }
 
 bool analysis_run_reaches(const AnalysisRun *run, double transitions, double budget) {
-  const double each = (double)run->transitions_per_iteration;
+  const double per_iteration = (double)run->transitions_per_iteration;
   if (isnan(transitions)) return false;
   if (transitions >= budget) return true;
   if (run->config.shared->program) return program_reaches(run, transitions, budget);
-  return (double)run->iteration * each >= budget && budget - transitions < STORE_AGGREGATE_MAX * each;
+  return (double)run->iteration * per_iteration >= budget && budget - transitions < STORE_AGGREGATE_MAX * per_iteration;
 }
 
 int analysis_budget_reach(StoreDatabase *database, const AnalysisRun *run, double transitions, double budget,

@@ -160,10 +160,11 @@ static const struct { const char *prefix; double low, high; } ranges[] = {
 
 AnalysisRange analysis_column_range(const AnalysisColumn *column, bool logarithmic) {
   const char *name = analysis_column_short(column);
-  for (size_t i = 0; i < sizeof ranges / sizeof *ranges && !logarithmic; i++)
+  if (logarithmic) return ANALYSIS_RANGE_LOG;
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
     if (strncmp(name, ranges[i].prefix, strlen(ranges[i].prefix)) == 0)
       return (AnalysisRange){ranges[i].low, ranges[i].high, false};
-  return logarithmic ? ANALYSIS_RANGE_LOG : ANALYSIS_RANGE_FREE;
+  return ANALYSIS_RANGE_FREE;
 }
 
 static bool is_solve_rate(const char *name) {

@@ -259,7 +259,9 @@ static double dot(const double *a, const double *b, size_t n) {
  * rounding residue (states on a line) becomes 0, so that all its products are 0. */
 static double orthonormal(double *v, const double *other, size_t n) {
   const double shared = other ? dot(v, other, n) : 0;
-  for (size_t i = 0; other && i < n; i++) v[i] -= shared * other[i];
+  if (other) {
+    for (size_t i = 0; i < n; i++) v[i] -= shared * other[i];
+  }
   double length = sqrt(dot(v, v, n));
   if (length < 1e-9) length = 0;
   for (size_t i = 0; i < n; i++) v[i] = length > 0 ? v[i] / length : 0;
@@ -305,8 +307,11 @@ static void fix_sign(double *v, size_t n) {
 
 /* Sets axis[features] so that its product with a standardized state is that of v[kept] with the state's rows. */
 static void set_axis(const Standard *s, const double *v, const AnalysisPlane *plane, double *axis) {
-  for (size_t i = 0; i < s->kept && !s->is_sketched; i++) axis[s->feature[i]] = v[i];
-  for (size_t f = 0; f < plane->features && s->is_sketched; f++) {
+  if (!s->is_sketched) {
+    for (size_t i = 0; i < s->kept; i++) axis[s->feature[i]] = v[i];
+    return;
+  }
+  for (size_t f = 0; f < plane->features; f++) {
     double sign;
     const size_t row = sketch_row(f, &sign);
     axis[f] = plane->scale[f] != 0 ? sign * v[row] : 0;
@@ -315,7 +320,9 @@ static void set_axis(const Standard *s, const double *v, const AnalysisPlane *pl
 
 static void fit_axes(const Standard *s, AnalysisPlane *plane) {
   double *c = covariance(s), *vector[2], value[2] = {0}, variance = s->is_sketched ? 0 : (double)s->kept;
-  for (size_t i = 0; i < s->kept && s->is_sketched; i++) variance += c[i * s->kept + i];
+  if (s->is_sketched) {
+    for (size_t i = 0; i < s->kept; i++) variance += c[i * s->kept + i];
+  }
   for (int k = 0; k < 2; k++) vector[k] = core_memory_zero_allocate(s->kept + 1, sizeof **vector);
   leading(c, s->kept, vector, value);
   for (int k = 0; k < 2; k++) {
@@ -373,24 +380,24 @@ void analysis_plane_free(AnalysisPlane *plane) {
   *plane = (AnalysisPlane){0};
 }
 
-bool analysis_plane_project(const AnalysisPlane *plane, const float *state, double place[2]) {
+bool analysis_plane_project(const AnalysisPlane *plane, const float *state, double point[2]) {
   if (!is_finite(state, plane->features)) return false;
   for (int k = 0; k < 2; k++) {
     const double width = plane->high[k] - plane->low[k];
-    place[k] = width > 0 ? (along(plane, state, k) - plane->low[k]) / width : 0.5;
+    point[k] = width > 0 ? (along(plane, state, k) - plane->low[k]) / width : 0.5;
   }
   return true;
 }
 
 /* ---- cells ------------------------------------------------------------------------------------------------------ */
 
-static size_t side_cell(double place) {
-  const double at = floor(place * ANALYSIS_COVERAGE_FINE);
-  return at >= ANALYSIS_COVERAGE_FINE ? ANALYSIS_COVERAGE_FINE - 1 : at > 0 ? (size_t)at : 0;
+static size_t side_cell(double coordinate) {
+  const double cell = floor(coordinate * ANALYSIS_COVERAGE_FINE);
+  return cell >= ANALYSIS_COVERAGE_FINE ? ANALYSIS_COVERAGE_FINE - 1 : cell > 0 ? (size_t)cell : 0;
 }
 
-size_t analysis_coverage_cell(const double place[2]) {
-  return side_cell(place[1]) * ANALYSIS_COVERAGE_FINE + side_cell(place[0]);
+size_t analysis_coverage_cell(const double point[2]) {
+  return side_cell(point[1]) * ANALYSIS_COVERAGE_FINE + side_cell(point[0]);
 }
 
 AnalysisCoverage analysis_coverage_of(const size_t *cells) {

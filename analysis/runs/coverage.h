@@ -44,12 +44,12 @@ typedef struct AnalysisPlane {
 int analysis_plane_fit(const float *states, size_t count, size_t features, AnalysisPlane *plane);
 void analysis_plane_free(AnalysisPlane *plane);
 /* Projects a state to coordinates in the bounding box, 0..1 inside. Returns false if it is not finite. */
-bool analysis_plane_project(const AnalysisPlane *plane, const float *state, double place[2]);
+bool analysis_plane_project(const AnalysisPlane *plane, const float *state, double point[2]);
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 /* Returns the cell of a point of the box; points outside belong to border cells. */
-size_t analysis_coverage_cell(const double place[2]);
+size_t analysis_coverage_cell(const double point[2]);
 
 typedef struct AnalysisCoverage {
   double coarse, fine;  /* share of cells with a state */

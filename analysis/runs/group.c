@@ -16,10 +16,10 @@ static const CoreConfigRow *algorithm_row(void) { return core_config_find("algo.
 static int choice_rank(const CoreConfigRow *row, const char *choice) {
   size_t length = strlen(choice);
   int rank = 0;
-  for (const char *at = row->choices; *at; rank++) {
-    size_t here = strcspn(at, "|");
-    if (here == length && memcmp(at, choice, length) == 0) break;
-    at += here + (at[here] == '|');
+  for (const char *cursor = row->choices; *cursor; rank++) {
+    size_t here = strcspn(cursor, "|");
+    if (here == length && memcmp(cursor, choice, length) == 0) break;
+    cursor += here + (cursor[here] == '|');
   }
   return rank;
 }
@@ -115,8 +115,8 @@ static bool is_redundant(const AnalysisSelection *selection, const CoreConfigRow
   if (!meaning || meaning != (other->is_program ? other->equivalent : other)) return false;
   for (size_t r = 0; r < selection->count; r++) {
     const AnalysisConfig *config = &selection->runs[r].config;
-    const CoreConfigRow *own = analysis_key_row(config, key);
-    if (own && own != analysis_key_row(config, other)) return false;
+    const CoreConfigRow *used = analysis_key_row(config, key);
+    if (used && used != analysis_key_row(config, other)) return false;
   }
   return true;
 }
@@ -420,8 +420,8 @@ static bool varies_in_sweep(const AnalysisSelection *selection, const CoreConfig
 }
 
 static bool is_of_task(const CoreConfigRow *row) {
-  const char *at = strstr(core_config_task_keys, row->name);
-  return at && strchr(",", at[strlen(row->name)]) && (at == core_config_task_keys || at[-1] == ',');
+  const char *match = strstr(core_config_task_keys, row->name);
+  return match && strchr(",", match[strlen(row->name)]) && (match == core_config_task_keys || match[-1] == ',');
 }
 
 static bool has_several_sweeps(const AnalysisSelection *selection) {

@@ -59,13 +59,15 @@ const CoreConfigRow *analysis_key_row(const AnalysisConfig *config, const CoreCo
   if (!meaning) return NULL;
   if (core_config_is_read(config->shared, meaning)) return meaning;
   const CoreScriptDefinition *program = config->shared->program ? config->shared->program->definition : NULL;
-  const CoreConfigRow *own = NULL;
-  for (size_t i = 0; program && i < program->setting_count; i++) {
-    if (program->settings[i].row->equivalent != meaning) continue;
-    if (own) return NULL; /* ambiguous, such as lr and actor_lr */
-    own = program->settings[i].row;
+  const CoreConfigRow *used = NULL;
+  if (program) {
+    for (size_t i = 0; i < program->setting_count; i++) {
+      if (program->settings[i].row->equivalent != meaning) continue;
+      if (used) return NULL; /* ambiguous, such as lr and actor_lr */
+      used = program->settings[i].row;
+    }
   }
-  return own;
+  return used;
 }
 
 bool analysis_key_applies(const AnalysisConfig *config, const CoreConfigRow *row) {
@@ -73,9 +75,9 @@ bool analysis_key_applies(const AnalysisConfig *config, const CoreConfigRow *row
 }
 
 const char *analysis_key_value(const AnalysisConfig *config, const CoreConfigRow *row, CoreText *text) {
-  const CoreConfigRow *own = analysis_key_row(config, row);
+  const CoreConfigRow *used = analysis_key_row(config, row);
   core_text_clear(text);
-  return own ? analysis_config_get(config, own, text) : "";
+  return used ? analysis_config_get(config, used, text) : "";
 }
 
 const char *analysis_key_own_value(const AnalysisConfig *config, const CoreConfigRow *row, CoreText *text) {
@@ -84,10 +86,10 @@ const char *analysis_key_own_value(const AnalysisConfig *config, const CoreConfi
 }
 
 double analysis_key_number(const AnalysisConfig *config, const CoreConfigRow *row) {
-  const CoreConfigRow *own = analysis_key_row(config, row);
-  if (!own) return NAN;
-  const void *value = analysis_config_field(config, own);
-  return own->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
+  const CoreConfigRow *used = analysis_key_row(config, row);
+  if (!used) return NAN;
+  const void *value = analysis_config_field(config, used);
+  return used->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
 }
 
 /* Returns how well a key names the setting `own` of a run: the trainer's name, the run's own one, another program's. */
@@ -95,11 +97,11 @@ static int name_rank(const CoreConfigRow *key, const CoreConfigRow *own) { retur
 
 bool analysis_key_is_shadowed(const AnalysisConfig *config, const CoreConfigRow *const *keys, size_t count,
                               size_t key) {
-  const CoreConfigRow *own = analysis_key_row(config, keys[key]);
-  const int rank = name_rank(keys[key], own);
-  for (size_t k = 0; k < count && own; k++) {
-    if (k == key || analysis_key_row(config, keys[k]) != own) continue;
-    const int other = name_rank(keys[k], own);
+  const CoreConfigRow *used = analysis_key_row(config, keys[key]);
+  const int rank = name_rank(keys[key], used);
+  for (size_t k = 0; k < count && used; k++) {
+    if (k == key || analysis_key_row(config, keys[k]) != used) continue;
+    const int other = name_rank(keys[k], used);
     if (other > rank || (other == rank && k < key)) return true;
   }
   return false;

@@ -80,7 +80,7 @@ int analysis_lines_rank(const AnalysisSelection *selection, const AnalysisGroupi
 const AnalysisCandidate *analysis_lines_select(const AnalysisCandidate *list, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const bool number = list[i].key->kind == CORE_CONFIG_INT || list[i].key->kind == CORE_CONFIG_REAL;
-    if (list[i].values > 1 && (list[i].values <= ANALYSIS_LINES_MOST || number)) return &list[i];
+    if (list[i].values > 1 && (list[i].values <= ANALYSIS_LINES_MAX || number)) return &list[i];
   }
   return NULL;
 }
@@ -88,13 +88,13 @@ const AnalysisCandidate *analysis_lines_select(const AnalysisCandidate *list, si
 void analysis_lines_merge(const AnalysisSelection *selection, AnalysisGrouping *grouping, size_t family,
                          const AnalysisCandidate *line) {
   analysis_grouping_merge(selection, grouping, family, &line->key, 1,
-                          line->values > ANALYSIS_LINES_MOST ? RANGES : ANALYSIS_LINES_MOST);
+                          line->values > ANALYSIS_LINES_MAX ? RANGES : ANALYSIS_LINES_MAX);
 }
 
 int analysis_lines_limit(const AnalysisSelection *selection, AnalysisGrouping *grouping, const double *value) {
   for (size_t f = 0; f < grouping->family_count; f++) {
     const size_t count = grouping->families[f].key_count;
-    if (grouping->families[f].group_count <= ANALYSIS_LINES_MOST) continue;
+    if (grouping->families[f].group_count <= ANALYSIS_LINES_MAX) continue;
     AnalysisCandidate *list = core_memory_zero_allocate(count + 1, sizeof *list);
     const int code = analysis_lines_rank(selection, grouping, f, value, list);
     const AnalysisCandidate *line = code == CORE_OK ? analysis_lines_select(list, count) : NULL;

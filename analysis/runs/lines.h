@@ -4,7 +4,7 @@
 #define ANALYSIS_LINES_H
 #include "analysis/runs/group.h"
 
-enum { ANALYSIS_LINES_MOST = 8 }; /* lines that can be distinguished in a panel */
+enum { ANALYSIS_LINES_MAX = 8 }; /* lines that can be distinguished in a panel */
 
 /* Setting of a family, with its number of values and the share of the runs' differences that they explain. */
 typedef struct AnalysisCandidate {

@@ -81,20 +81,20 @@ static const char other_sql[] =
 
 typedef struct Scores { double *at, *score; size_t count, capacity; } Scores;
 
-static void scores_add(Scores *s, double at, double score) {
+static void scores_add(Scores *s, double transitions, double score) {
   if (s->count == s->capacity) {
     s->capacity = s->capacity ? 2 * s->capacity : 64;
     s->at = core_memory_resize(s->at, s->capacity * sizeof *s->at);
     s->score = core_memory_resize(s->score, s->capacity * sizeof *s->score);
   }
-  s->at[s->count] = at;
+  s->at[s->count] = transitions;
   s->score[s->count++] = score;
 }
 
-/* Returns the last score at or before x; NaN: none. */
-static double score_before(const Scores *s, double at) {
+/* Returns the last score at or before a number of transitions; NaN: none. */
+static double score_before(const Scores *s, double transitions) {
   double score = NAN;
-  for (size_t i = 0; i < s->count && s->at[i] <= at; i++) score = s->score[i];
+  for (size_t i = 0; i < s->count && s->at[i] <= transitions; i++) score = s->score[i];
   return score;
 }
 
@@ -116,12 +116,12 @@ static double late_slope(const Scores *s, double end) {
   double n = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (size_t i = 0; i < s->count; i++) {
     if (s->at[i] <= end / 3) continue;
-    const double at = s->at[i] / end;
+    const double share = s->at[i] / end;
     n++;
-    x += at;
+    x += share;
     y += s->score[i];
-    xx += at * at;
-    xy += at * s->score[i];
+    xx += share * share;
+    xy += share * s->score[i];
   }
   const double spread = xx - x * x / n;
   return n >= 3 && spread > 0 ? (xy - x * y / n) / spread / end : NAN;
@@ -294,7 +294,9 @@ static int take(StoreQuery *query, const char *id, int64_t first, int64_t second
   store_query_bind_int(query, 2, first);
   if (second >= 0) store_query_bind_int(query, 3, second);
   TRY(store_query_step(query, &row));
-  for (size_t i = 0; i < count && row; i++) {
+  if (!row) return CORE_OK;
+
+  for (size_t i = 0; i < count; i++) {
     const double value = store_query_real(query, (int)i);
     /* One infinite KL makes the mean infinite and DDR 0: both can still be ranked. */
     run->value[list[i]] = isfinite(value) || list[i] == ANALYSIS_MEASURE_kl ? value : NAN;

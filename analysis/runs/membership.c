@@ -32,11 +32,11 @@ static Known *sort_ids(const AnalysisSelection *selection, size_t *count) {
 /* Whether a comma-separated list contains this name; NULL contains all. */
 static bool has_name(const char *list, const char *name) {
   const size_t length = strlen(name);
-  const char *at = list;
-  while (at && *at) {
-    const size_t word = strcspn(at, ",");
-    if (word == length && strncmp(at, name, length) == 0) return true;
-    at += word + (at[word] == ',');
+  const char *cursor = list;
+  while (cursor && *cursor) {
+    const size_t word = strcspn(cursor, ",");
+    if (word == length && strncmp(cursor, name, length) == 0) return true;
+    cursor += word + (cursor[word] == ',');
   }
   return list == NULL;
 }

@@ -39,10 +39,12 @@ AnalysisBounds analysis_bounds_of(const AnalysisConfig *config) {
     for (size_t k = 0; k < sizeof atari_tasks / sizeof *atari_tasks; k++)
       if (is_game(task, atari_tasks[k].before, atari[i].game, atari_tasks[k].after))
         return (AnalysisBounds){ANALYSIS_SCALE_HUMAN, atari[i].random, atari[i].human};
-  for (size_t i = 0; i < sizeof procgen / sizeof *procgen && (easy || hard); i++) {
-    const double *range = easy ? procgen[i].easy : procgen[i].hard;
-    if (is_game(task, "procgen/", procgen[i].game, ""))
-      return (AnalysisBounds){ANALYSIS_SCALE_MIN_MAX, range[0], range[1]};
+  if (easy || hard) {
+    for (size_t i = 0; i < sizeof procgen / sizeof *procgen; i++) {
+      const double *range = easy ? procgen[i].easy : procgen[i].hard;
+      if (is_game(task, "procgen/", procgen[i].game, ""))
+        return (AnalysisBounds){ANALYSIS_SCALE_MIN_MAX, range[0], range[1]};
+    }
   }
   return (AnalysisBounds){ANALYSIS_SCALE_NONE, NAN, NAN};
 }

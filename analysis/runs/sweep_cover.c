@@ -44,8 +44,8 @@ static size_t count_members(const Cells *cells, size_t cell, const AnalysisMembe
 
 static bool is_allowed(const char *sweeps, const char *name) {
   const size_t length = strlen(name);
-  for (const char *at = sweeps; at && *at; at += strcspn(at, ","), at += *at == ',')
-    if (strcspn(at, ",") == length && memcmp(at, name, length) == 0) return true;
+  for (const char *cursor = sweeps; cursor && *cursor; cursor += strcspn(cursor, ","), cursor += *cursor == ',')
+    if (strcspn(cursor, ",") == length && memcmp(cursor, name, length) == 0) return true;
   return !sweeps;
 }
 

@@ -15,11 +15,11 @@ static int check_sweep(const char *sweep, const char **names, size_t count) {
     if (strcmp(names[i], sweep) == 0) return CORE_OK;
   const char *near = core_text_nearest(sweep, names, count);
   if (near) return core_error(CORE_USAGE, "no sweep %s here; did you mean %s?", sweep, near);
-  CoreText all = {0};
-  for (size_t i = 0; i < count; i++) core_text_appendf(&all, "%s%s", i ? ", " : "", names[i]);
+  CoreText known = {0};
+  for (size_t i = 0; i < count; i++) core_text_appendf(&known, "%s%s", i ? ", " : "", names[i]);
   const int code = core_error(CORE_USAGE, "no sweep %s here; there %s: %.400s", sweep, count == 1 ? "is" : "are",
-                              count ? core_text_string(&all) : "none");
-  core_text_free(&all);
+                              count ? core_text_string(&known) : "none");
+  core_text_free(&known);
   return code;
 }
 

@@ -22,14 +22,14 @@ size_t analysis_tasks_find(const AnalysisSelection *selection, size_t *task_of) 
 AnalysisTaskScores analysis_tasks_scores(const double *value, const size_t *task, size_t count, size_t tasks) {
   AnalysisTaskScores sorted = {.score = core_memory_allocate((count + 1) * sizeof(double)),
                                .first = core_memory_allocate((tasks + 1) * sizeof(size_t))};
-  size_t at = 0, kept = 0;
+  size_t position = 0, kept = 0;
   for (size_t t = 0; t < tasks; t++) {
-    sorted.first[kept] = at;
+    sorted.first[kept] = position;
     for (size_t i = 0; i < count; i++)
-      if (task[i] == t && !isnan(value[i])) sorted.score[at++] = value[i];
-    if (at > sorted.first[kept]) kept++;
+      if (task[i] == t && !isnan(value[i])) sorted.score[position++] = value[i];
+    if (position > sorted.first[kept]) kept++;
   }
-  sorted.first[kept] = at;
+  sorted.first[kept] = position;
   sorted.scores = (AnalysisScores){.score = sorted.score, .first = sorted.first, .tasks = kept};
   return sorted;
 }

@@ -24,8 +24,8 @@ static double marginal_variance(const AnalysisGrid *grid, const double *mean, si
   double center = 0, variance = 0;
   memset(marginal, 0, count * sizeof *marginal);
   for (size_t c = 0; c < grid->cells; c++) {
-    const size_t at = level_of(grid, c, a) * width + (a == b ? 0 : level_of(grid, c, b));
-    marginal[at] += mean[c] * (double)count / (double)grid->cells;
+    const size_t slot = level_of(grid, c, a) * width + (a == b ? 0 : level_of(grid, c, b));
+    marginal[slot] += mean[c] * (double)count / (double)grid->cells;
   }
   for (size_t i = 0; i < count; i++) center += marginal[i] / (double)count;
   for (size_t i = 0; i < count; i++) variance += (marginal[i] - center) * (marginal[i] - center) / (double)count;
@@ -44,16 +44,18 @@ static double variance_of(const double *x, size_t n) {
 static void find_shares(const AnalysisGrid *grid, const double *mean, double noise, bool has_pairs, double *scratch,
                         double *share) {
   const size_t n = grid->dimensions;
-  const double each = noise / (double)grid->cells;
-  const double total = variance_of(mean, grid->cells) - each * (double)(grid->cells - 1);
+  const double cell_noise = noise / (double)grid->cells;
+  const double total = variance_of(mean, grid->cells) - cell_noise * (double)(grid->cells - 1);
   for (size_t a = 0; a < n; a++) share[a * n + a] = marginal_variance(grid, mean, a, a, scratch);
-  for (size_t a = 0; a < n && has_pairs; a++)
+  const size_t rows = has_pairs ? n : 0;
+  for (size_t a = 0; a < rows; a++)
     for (size_t b = a + 1; b < n; b++) {
       const double freedom = (double)(grid->levels[a] - 1) * (double)(grid->levels[b] - 1);
       const double both = marginal_variance(grid, mean, a, b, scratch);
-      share[a * n + b] = fmax(0, both - share[a * n + a] - share[b * n + b] - freedom * each);
+      share[a * n + b] = fmax(0, both - share[a * n + a] - share[b * n + b] - freedom * cell_noise);
     }
-  for (size_t a = 0; a < n; a++) share[a * n + a] = fmax(0, share[a * n + a] - (double)(grid->levels[a] - 1) * each);
+  for (size_t a = 0; a < n; a++)
+    share[a * n + a] = fmax(0, share[a * n + a] - (double)(grid->levels[a] - 1) * cell_noise);
   for (size_t a = 0; a < n; a++)
     for (size_t b = a; b < n && (has_pairs || b == a); b++)
       share[a * n + b] = total > 0 ? fmin(1, share[a * n + b] / total) : NAN;

@@ -42,7 +42,9 @@ static void average(const AnalysisRunCurves *curves, const uint32_t *count, doub
     const double share = 1 / ((double)(curves->first[t + 1] - curves->first[t]) * (double)curves->tasks);
     for (size_t c = curves->first[t]; c < curves->first[t + 1]; c++) {
       const double weight = count ? share * count[c] : share;
-      for (size_t i = 0; i < curves->n && weight > 0; i++) mean[i] += weight * curves->y[c * curves->n + i];
+      if (weight > 0) {
+        for (size_t i = 0; i < curves->n; i++) mean[i] += weight * curves->y[c * curves->n + i];
+      }
     }
   }
 }

@@ -132,9 +132,9 @@ typedef struct Fit {
 } Fit;
 
 /* Computes residuals[n] of the best a and b for the given log h and log s; returns their sum of squares. */
-static double project(const Fit *fit, const double at[2], double *residual, double *a, double *b) {
+static double project(const Fit *fit, const double point[2], double *residual, double *a, double *b) {
   const size_t n = fit->basis->n;
-  const double half = exp(at[0]), shape = exp(at[1]);
+  const double half = exp(point[0]), shape = exp(point[1]);
   double mean = 0, product = 0, square = 0, sum = 0;
 
   for (size_t i = 0; i < n; i++) {
@@ -159,13 +159,13 @@ static double project(const Fit *fit, const double at[2], double *residual, doub
 }
 
 /* Computes the gradient of half the sum of squares, and Gauss and Newton's matrix, by differences. */
-static void differentiate(const Fit *fit, const double at[2], size_t dimensions, double gradient[2],
+static void differentiate(const Fit *fit, const double point[2], size_t dimensions, double gradient[2],
                           double matrix[2][2]) {
   static const double step = 1e-6;
   double a, b;
 
   for (size_t d = 0; d < dimensions; d++) {
-    double near[2] = {at[0], at[1]};
+    double near[2] = {point[0], point[1]};
     near[d] += step;
     project(fit, near, fit->moved[d], &a, &b);
     for (size_t i = 0; i < fit->basis->n; i++) fit->moved[d][i] = (fit->moved[d][i] - fit->residual[i]) / step;
@@ -182,10 +182,10 @@ static void differentiate(const Fit *fit, const double at[2], size_t dimensions,
 }
 
 /* Fixes coordinates at the border of the search region that the descent would leave. */
-static void fix_borders(const double at[2], const double low[2], const double high[2], double gradient[2],
+static void fix_borders(const double point[2], const double low[2], const double high[2], double gradient[2],
                         double matrix[2][2]) {
   for (size_t d = 0; d < 2; d++) {
-    if (!(at[d] >= high[d] && gradient[d] < 0) && !(at[d] <= low[d] && gradient[d] > 0)) continue;
+    if (!(point[d] >= high[d] && gradient[d] < 0) && !(point[d] <= low[d] && gradient[d] > 0)) continue;
     gradient[d] = matrix[0][1] = matrix[1][0] = 0;
   }
 }
@@ -202,31 +202,32 @@ static bool solve(size_t dimensions, double matrix[2][2], const double gradient[
 }
 
 /* Moves from a point of the grid to the nearest minimum within the search region. */
-static double descend(Fit *fit, double at[2], double *a, double *b) {
+static double descend(Fit *fit, double point[2], double *a, double *b) {
   const size_t dimensions = has_shape(fit->family) ? 2 : has_half(fit->family) ? 1 : 0;
   const double last = fit->basis->x[fit->basis->n - 1];
   const double low[2] = {log(half_min * last), log(families[fit->family].shape_min)};
   const double high[2] = {log(half_max * last), log(families[fit->family].shape_max)};
-  double squares = project(fit, at, fit->residual, a, b), damping = 1e-3;
+  double squares = project(fit, point, fit->residual, a, b), damping = 1e-3;
+  if (dimensions == 0) return squares;
 
-  for (int i = 0; i < STEPS_MAX && dimensions > 0; i++) {
+  for (int i = 0; i < STEPS_MAX; i++) {
     double gradient[2] = {0}, matrix[2][2] = {{0}}, step[2], trial_squares = INFINITY;
-    differentiate(fit, at, dimensions, gradient, matrix);
-    fix_borders(at, low, high, gradient, matrix);
+    differentiate(fit, point, dimensions, gradient, matrix);
+    fix_borders(point, low, high, gradient, matrix);
 
     for (; damping < 1e9 && trial_squares >= squares; damping *= 8) {
-      double trial[2] = {at[0], at[1]}, trial_a, trial_b;
+      double trial[2] = {point[0], point[1]}, trial_a, trial_b;
       if (!solve(dimensions, matrix, gradient, damping, step)) continue;
-      for (size_t d = 0; d < dimensions; d++) trial[d] = fmin(high[d], fmax(low[d], at[d] + step[d]));
+      for (size_t d = 0; d < dimensions; d++) trial[d] = fmin(high[d], fmax(low[d], point[d] + step[d]));
       trial_squares = project(fit, trial, fit->moved[0], &trial_a, &trial_b);
       if (trial_squares >= squares) continue;
-      memcpy(at, trial, sizeof trial);
+      memcpy(point, trial, sizeof trial);
       break;
     }
 
     if (trial_squares >= squares) break;
     const bool is_converged = squares - trial_squares <= 1e-8 * squares;
-    squares = project(fit, at, fit->residual, a, b);
+    squares = project(fit, point, fit->residual, a, b);
     damping = fmax(1e-9, damping / 16);
     if (is_converged) break;
   }
@@ -282,10 +283,10 @@ static AnalysisGrowth fit_families(const AnalysisGrowthBasis *basis, const doubl
     if (family == ANALYSIS_GROWTH_FAMILIES ? is_far : tried != family) continue;
     fit.family = tried;
     const Node *start = &basis->nodes[node[f]];
-    double at[2] = {log(start->half), log(start->shape)}, a, b;
-    const double sum = fmax(floor, descend(&fit, at, &a, &b));
+    double point[2] = {log(start->half), log(start->shape)}, a, b;
+    const double sum = fmax(floor, descend(&fit, point, &a, &b));
     const double criterion = corrected_criterion(sum, n, tried);
-    if (criterion < best.aicc) best = (AnalysisGrowth){tried, a, b, exp(at[0]), exp(at[1]), sum, criterion};
+    if (criterion < best.aicc) best = (AnalysisGrowth){tried, a, b, exp(point[0]), exp(point[1]), sum, criterion};
   }
 
   free(fit.residual);

@@ -23,7 +23,9 @@ static void average(const AnalysisCandidates *c, const double *of, const uint32_
     const double share = 1 / ((double)(c->first[s + 1] - c->first[s]) * (double)(end - begin));
     for (size_t r = c->first[s]; r < c->first[s + 1]; r++) {
       const double weight = drawn ? share * drawn[r] : share;
-      for (size_t b = 0; b < c->budgets && weight > 0; b++) row[b] += weight * of[r * c->budgets + b];
+      if (weight > 0) {
+        for (size_t b = 0; b < c->budgets; b++) row[b] += weight * of[r * c->budgets + b];
+      }
     }
   }
 }
@@ -113,9 +115,9 @@ static void summarize(const Replicates *results, size_t b, const AnalysisResampl
   winner->value = analysis_replicates_interval(winner->value.center, results->value + b * n, n, resampling->level, 1);
   /* Replicates that underrate the best choose another: only the distances of the best itself have a lower tail. */
   const AnalysisInterval over = analysis_replicates_interval(0, overrated, n, resampling->level, 1);
-  const AnalysisInterval own = analysis_replicates_interval(0, results->moved + b * n, n, resampling->level, 1);
+  const AnalysisInterval moved = analysis_replicates_interval(0, results->moved + b * n, n, resampling->level, 1);
   const double score = winner->score.center;
-  winner->score = (AnalysisInterval){score - analysis_mean(overrated, n), score - over.high, score - own.low, runs};
+  winner->score = (AnalysisInterval){score - analysis_mean(overrated, n), score - over.high, score - moved.low, runs};
   winner->value.n = runs;
 }
 
