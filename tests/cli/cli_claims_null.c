@@ -146,11 +146,13 @@ static int compare_together(const char *experiments, const AnalysisClaim *claims
   for (size_t i = 0; i < count; i++) add_data(&all.planned, experiments, &claims[i], 3);
   measure_by_id(&all);
   analysis_planned_name_parents(&all.planned);
+
   for (size_t i = 0; i < count; i++) {
     World own = {0};
     add_data(&own.planned, experiments, &claims[i], 3);
     measure_by_id(&own);
     analysis_planned_name_parents(&own.planned);
+
     /* Rename the sweeps of this claim: every run of its data is a member of each word of `data`. */
     AnalysisMembership mine = {core_memory_zero_allocate(8, sizeof(char *)), 0, all.planned.count, NULL};
     char name[128];
@@ -159,9 +161,11 @@ static int compare_together(const char *experiments, const AnalysisClaim *claims
       mine.sweep[mine.sweeps++] = core_text_duplicate(name);
       word += strlen(name);
     }
+
     mine.member = core_memory_zero_allocate(all.planned.count * mine.sweeps + 1, sizeof(bool));
     for (size_t r = 0; r < all.planned.count; r++)
       for (size_t s = 0; s < mine.sweeps; s++) mine.member[r * mine.sweeps + s] = known(&own, all.planned.runs[r].id);
+
     const AnalysisClaimsOptions asked = {.ids = (const char *const[]){claims[i].id}, .id_count = 1};
     const AnalysisSelection alone = {.runs = own.planned.runs, .count = own.planned.count};
     const AnalysisSelection with = {.runs = all.planned.runs, .count = all.planned.count};
@@ -169,12 +173,14 @@ static int compare_together(const char *experiments, const AnalysisClaim *claims
     size_t n;
     if (analysis_claims_test(NULL, &alone, own.measured, NULL, &asked, &a, &n) != CORE_OK ||
         analysis_claims_test(NULL, &with, all.measured, &mine, &asked, &b, &n) != CORE_OK) return 1;
+
     const bool alike = a->verdict == b->verdict && same(a->interval.center, b->interval.center) && a->runs == b->runs &&
                        same(a->p_for, b->p_for) && same(a->p_against, b->p_against) && a->mixed == b->mixed;
     printf("%s %s: %zu runs, %zu comparisons, %zu mixed; alone %g (p %g), together %g (p %g)\n",
            alike ? "same" : "DIFFERS", claims[i].id, a->runs, a->strata, a->mixed, a->interval.center, a->p_for,
            b->interval.center, b->p_for);
     differ += !alike;
+
     analysis_claims_free(&a, 1);
     analysis_claims_free(&b, 1);
     analysis_membership_free(&mine);

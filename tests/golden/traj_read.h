@@ -9,7 +9,7 @@
 
 #include "core/files.h"
 
-enum { TRAJ_MAX_FIELDS = 1024 };
+enum { TRAJ_FIELDS_MAX = 1024 };
 
 /* A file in memory, cut into lines and fields as it is read. */
 typedef struct TrajFile {
@@ -17,7 +17,7 @@ typedef struct TrajFile {
   char *data, *next;
   int line, count;              /* number and fields of the current line */
   bool comment;                 /* it begins with '#' */
-  const char *field[TRAJ_MAX_FIELDS];
+  const char *field[TRAJ_FIELDS_MAX];
 } TrajFile;
 
 static inline int traj_open(const char *path, TrajFile *file) {
@@ -44,7 +44,7 @@ static inline bool traj_next(TrajFile *file) {
     if (!*line) continue;
     file->comment = line[0] == '#';
     file->count = 0;
-    for (char *at = line; at && file->count < TRAJ_MAX_FIELDS;) {
+    for (char *at = line; at && file->count < TRAJ_FIELDS_MAX;) {
       char *tab = file->comment ? NULL : strchr(at, '\t');
       if (tab) *tab = 0;
       file->field[file->count++] = at;

@@ -96,7 +96,8 @@ static int count_corners(const CoreConfig *config, int worlds, Samples *samples)
   static const CoreEmulatedBody *const tables[] = {ops_counted_bodies, sim_counted_bodies};
   TRY(core_access_start(tables, sizeof tables / sizeof *tables));
   int code = CORE_OK;
-  for (int corner = 0; corner < CORNERS && code == CORE_OK; corner++) {
+  for (int corner = 0; corner < CORNERS; corner++) {
+    if (code != CORE_OK) break;
     const CoreConfig small = small_version(config, worlds << corner % 2, STEPS << corner / 2);
     Training *training = NULL;
     code = training_plan(&small, &training);

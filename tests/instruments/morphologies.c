@@ -268,9 +268,12 @@ static int print_table(int episodes) {
   static const char *const classes[SIM_MORPHOLOGY_CLASSES] = {"0", "1", "2", "3"};
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof headers[0]);
   int code = add_set(table, "public", "all", episodes);
-  for (int f = 0; f < SIM_MORPHOLOGY_FAMILIES && code == CORE_OK; f++)
-    for (int c = 0; c < SIM_MORPHOLOGY_CLASSES && code == CORE_OK; c++)
+  for (int f = 0; f < SIM_MORPHOLOGY_FAMILIES; f++) {
+    for (int c = 0; c < SIM_MORPHOLOGY_CLASSES; c++) {
+      if (code != CORE_OK) break;
       code = add_set(table, SIM_MORPHOLOGY_NAME[f], classes[c], episodes);
+    }
+  }
   if (code == CORE_OK) core_table_print(table, stdout);
   core_table_destroy(&table);
   return code;

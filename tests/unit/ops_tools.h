@@ -13,12 +13,12 @@
 #include "core/random.h"
 #include "tests/oracle/learner.h"
 
-enum { MAX_ROWS = 4096, MAX_WIDTH = 640 };
+enum { OPS_ROWS_MAX = 4096, OPS_WIDTH_MAX = 640 };
 static const OpsHead kinetix = {.factors = 6, .logits = 16, .size = {3, 3, 3, 3, 2, 2}};
 
 static inline Ops *make_ops(int threads) {
   Ops *ops;
-  assert_int_equal(ops_cpu_create(threads, MAX_ROWS, MAX_WIDTH, &ops), CORE_OK);
+  assert_int_equal(ops_cpu_create(threads, OPS_ROWS_MAX, OPS_WIDTH_MAX, &ops), CORE_OK);
   return ops;
 }
 

@@ -32,7 +32,7 @@ static bool use_way(int method) {
 
 static Ops *make_bf16_ops(int threads) {
   Ops *ops;
-  assert_int_equal(ops_cpu_create_bf16(threads, MAX_ROWS, MAX_WIDTH, &ops), CORE_OK);
+  assert_int_equal(ops_cpu_create_bf16(threads, OPS_ROWS_MAX, OPS_WIDTH_MAX, &ops), CORE_OK);
   return ops;
 }
 

@@ -16,7 +16,7 @@ static void force(const char *method) { assert_int_equal(setenv("TRAINER_BF16", 
 
 static Ops *make_bf16_ops(void) {
   Ops *ops;
-  if (ops_cpu_create_bf16(2, MAX_ROWS, MAX_WIDTH, &ops) != CORE_OK) fail_msg("%s", core_error_message());
+  if (ops_cpu_create_bf16(2, OPS_ROWS_MAX, OPS_WIDTH_MAX, &ops) != CORE_OK) fail_msg("%s", core_error_message());
   return ops;
 }
 

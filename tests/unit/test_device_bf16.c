@@ -246,7 +246,7 @@ static void check_tiles(size_t rows, size_t n, size_t k, unsigned blocks, OpsAct
 
 static void test_tiles(void) {
   static const size_t inner[] = {256, 30, 16, 200};
-  for (size_t n = OPS_TILE_COLUMNS; n <= OPS_TILE_MOST; n += OPS_TILE_COLUMNS)
+  for (size_t n = OPS_TILE_COLUMNS; n <= OPS_TILE_MAX; n += OPS_TILE_COLUMNS)
     for (size_t i = 0; i < sizeof inner / sizeof *inner; i++) {
       const OpsActivation activation = (OpsActivation[]){OPS_TANH, OPS_ELU, OPS_RELU, OPS_LINEAR}[i];
       check_tiles(ROWS, n, inner[i], 1 + (unsigned)i, activation);

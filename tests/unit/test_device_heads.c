@@ -73,34 +73,41 @@ static void test_continuous_extras(void) {
   float mean[ROWS * FACTORS], sigma[SETS * FACTORS], coefficient[SETS] = {0.1f, 0, 0.3f};
   uint32_t *index = random_rows(ROWS, 100000);
   int32_t set[ROWS];
+
   for (int i = 0; i < ROWS; i++) set[i] = (i / 7) % SETS;
   float *glogits = UP(logits, ROWS * WIDTH), *gdlogits = UP(dlogits, ROWS * WIDTH), *gnoise = UP(noise, ROWS * FACTORS);
   float *gmean = UP(mean, ROWS * FACTORS), *gsigma = UP(sigma, SETS * FACTORS), *gcoefficient = UP(coefficient, SETS);
   uint32_t *gindex = UP(index, ROWS);
   int32_t *gset = UP(set, ROWS);
   OpsGaussianSums a, b;
+
   host_ops->normal_rows(host_ops, 3, CORE_RANDOM_TEST, index, 8, ROWS, FACTORS, noise);
   ops->normal_rows(ops, 3, CORE_RANDOM_TEST, gindex, 8, ROWS, FACTORS, gnoise);
   assert_same(noise, gnoise, ROWS * FACTORS, 1e-6);
+
   double entropy, gentropy;
   ops->policy_sampled_entropy(ops, &affine, glogits, gnoise, ROWS, 0.02, gdlogits, &gentropy);
   host_ops->policy_sampled_entropy(host_ops, &affine, logits, noise, ROWS, 0.02, dlogits, &entropy);
   assert_near(gentropy, entropy, 1e-8);
   assert_same(dlogits, gdlogits, ROWS * WIDTH, 1e-6);
+
   host_ops->gaussian_regularize(host_ops, &gaussian, logits, set, coefficient, 0.5, 0.1, ROWS, dlogits, &a);
   ops->gaussian_regularize(ops, &gaussian, glogits, gset, gcoefficient, 0.5, 0.1, ROWS, gdlogits, &b);
   assert_same(dlogits, gdlogits, ROWS * WIDTH, 1e-6);
   assert_near(b.entropy, a.entropy, 1e-9);
   assert_near(b.bounds, a.bounds, 1e-9);
+
   host_ops->gaussian_split(host_ops, dlogits, set, ROWS, FACTORS, SETS, mean, sigma);
   core_device_to_device(device, gdlogits, dlogits, ROWS * WIDTH * sizeof *dlogits);
   ops->gaussian_split(ops, gdlogits, gset, ROWS, FACTORS, SETS, gmean, gsigma);
   assert_same(mean, gmean, ROWS * FACTORS, 0);
   assert_close(sigma, gsigma, SETS * FACTORS, 1e-7);
+
   core_device_to_device(device, gsigma, sigma, sizeof sigma);
   host_ops->gaussian_join(host_ops, mean, sigma, set, ROWS, FACTORS, logits);
   ops->gaussian_join(ops, gmean, gsigma, gset, ROWS, FACTORS, glogits);
   assert_same(logits, glogits, ROWS * WIDTH, 0);
+
   free(logits), free(dlogits), free(index);
 }
 
@@ -132,27 +139,34 @@ static void test_values_and_q(void) {
   float *q = normals(29, ROWS * COLUMNS, 1), dq[ROWS * COLUMNS], values[ROWS];
   uint8_t actions[ROWS];
   OpsValueSums a, b;
+
   for (int i = 0; i < ROWS; i++) actions[i] = (uint8_t)(i % COLUMNS);
   q[3] = q[4] = 9; /* equal ones */
+
   float *gvalue = UP(value, ROWS), *gold = UP(old, ROWS), *gtarget = UP(target, ROWS), *gdvalue = UP(dvalue, ROWS);
   float *gq = UP(q, ROWS * COLUMNS), *gdq = UP(dq, ROWS * COLUMNS), *gvalues = UP(values, ROWS);
   uint8_t *gactions = UP(actions, ROWS);
+
   for (int clip = 0; clip < 2; clip++) {
     host_ops->value_loss(host_ops, value, old, target, ROWS, clip, 0.2, 0.5, dvalue, &a);
     ops->value_loss(ops, gvalue, gold, gtarget, ROWS, clip, 0.2, 0.5, gdvalue, &b);
     assert_same(dvalue, gdvalue, ROWS, 0);
     assert_near(b.loss, a.loss, 1e-10);
   }
+
   host_ops->q_loss(host_ops, q, actions, target, ROWS, COLUMNS, dq, &a);
   ops->q_loss(ops, gq, gactions, gtarget, ROWS, COLUMNS, gdq, &b);
   assert_same(dq, gdq, ROWS * COLUMNS, 0);
   assert_near(b.loss, a.loss, 1e-10);
+
   host_ops->q_values(host_ops, q, ROWS, COLUMNS, values);
   ops->q_values(ops, gq, ROWS, COLUMNS, gvalues);
   assert_same(values, gvalues, ROWS, 0);
+
   host_ops->q_policy(host_ops, q, ROWS, COLUMNS, 0.1);
   ops->q_policy(ops, gq, ROWS, COLUMNS, 0.1);
   assert_same(q, gq, ROWS * COLUMNS, 0);
+
   free(value), free(old), free(target), free(q);
 }
 

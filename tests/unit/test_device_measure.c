@@ -70,14 +70,17 @@ static void compare(Ops *ops, int rows, int columns, bool is_bf16) {
   NetworkActivations activations = {0};
   start(&host, columns, NULL);
   start(&there, columns, device);
+
   float *x = draw(rows, columns, is_bf16);
   void *memory = on_device(x, (size_t)rows * (size_t)columns, is_bf16);
+
   for (int part = 0; part < 2; part++) { /* sums of several passes are merged */
     activations.hidden[0] = x;
     representation_add(&host.representation, &activations, rows);
     activations.hidden[0] = memory;
     representation_add_on_device(&there.representation, ops, &shape, &activations, 0, rows);
   }
+
   representation_reduce(&host.representation);
   representation_reduce(&there.representation);
   const Representation *a = &there.representation, *b = &host.representation;
@@ -88,6 +91,7 @@ static void compare(Ops *ops, int rows, int columns, bool is_bf16) {
     assert_equal_to("magnitude", a->magnitude[u], b->magnitude[u]);
     for (int v = 0; v <= u; v++) assert_equal_to("gram", a->gram[u * columns + v], b->gram[u * columns + v]);
   }
+
   device->release(device, memory);
   free(x);
   core_arena_destroy(&host.arena);
@@ -123,6 +127,7 @@ static void assert_both_nan_or_near(const char *what, double got, double want) {
 static void compare_steps(Ops *ops, size_t first, size_t second, Entries entries) {
   const size_t size[] = {first, second}, n = first + second;
   float *gradient = core_memory_allocate(n * sizeof *gradient), *theta = core_memory_allocate(n * sizeof *theta);
+
   draw_gradient(entries, n, gradient);
   float *there = on_device(gradient, n, false), *state = zeros_on_device(3 * n * sizeof(float));
   const OpsUpdateScalars scalars = {.adam = {ops_adam_scalars(1, 0.1, 0.9, 0.99, 1e-5, 1),
@@ -130,13 +135,16 @@ static void compare_steps(Ops *ops, size_t first, size_t second, Entries entries
   OpsUpdatePlan plan = {.networks = second ? 2 : 1, .max_norm = INFINITY, .rows = 1, .steps = 1, .measures = 1,
                         .scalars = zeros_on_device(sizeof scalars), .stats = zeros_on_device(sizeof(OpsUpdateStats)),
                         .parts = zeros_on_device(ops_update_parts() * sizeof(double))};
+
   plan.network[0] = (OpsUpdateNetwork){state, there, state + n, state + 2 * n, first};
   plan.network[1] = (OpsUpdateNetwork){state + first, there + first, state + n + first, state + 2 * n + first, second};
   OpsUpdateStats stats;
+
   ops->update->begin(ops, &plan, &scalars, 1, 0);
   ops->update->step(ops, &plan);
   ops->update->finish(ops, &plan, &stats);
   core_device_to_host(device, theta, state, n * sizeof *theta); /* the weights were 0 */
+
   for (int k = 0; k < plan.networks; k++) {
     const size_t from = k ? first : 0;
     const Kurtosis want = kurtosis_measure(gradient + from, size[k]);
@@ -152,6 +160,7 @@ static void compare_steps(Ops *ops, size_t first, size_t second, Entries entries
     assert_equal_to("length of a step", stats.step_norm[k], sqrt(squares));
     assert_true(entries == ZEROS ? squares == 0 : squares > 0);
   }
+
   device->release(device, there), device->release(device, state);
   device->release(device, plan.scalars), device->release(device, plan.stats), device->release(device, plan.parts);
   free(gradient), free(theta);

@@ -68,10 +68,12 @@ static void test_gather(void) {
   uint32_t *index = random_rows(ROWS, SOURCE);
   float *dsource = UP(source, SOURCE * WIDTH), *dtarget = UP(target, ROWS * WIDTH);
   uint32_t *dindex = UP(index, ROWS);
+
   memset(target, 0, sizeof target);
   ops->gather_rows(ops, dsource, dindex, dtarget, ROWS, WIDTH);
   host_ops->gather_rows(host_ops, source, index, target, ROWS, WIDTH);
   assert_same(target, dtarget, ROWS * WIDTH, 0);
+
   for (size_t bytes = 1; bytes <= 12; bytes++) {
     ops->gather_bytes(ops, dsource, dindex, dtarget, ROWS, bytes);
     host_ops->gather_bytes(host_ops, source, index, target, ROWS, bytes);
@@ -79,6 +81,7 @@ static void test_gather(void) {
     assert_memory_equal(got, target, ROWS * bytes);
     free(got);
   }
+
   char fields[ROWS * 17] = {0}, *dfields = UP(fields, sizeof fields);
   const float *from = source;
   for (int host = 0; host < 2; host++, from = dsource) { /* rows of 4, 6, 4 and 3 bytes, one array behind the other */
@@ -88,6 +91,7 @@ static void test_gather(void) {
     if (host == 0) host_ops->gather_fields(host_ops, field, 4, index, ROWS);
     else ops->gather_fields(ops, field, 4, dindex, ROWS);
   }
+
   void *got = down(dfields, sizeof fields);
   assert_memory_equal(got, fields, sizeof fields);
   free(got);
@@ -145,10 +149,12 @@ static void test_episodes(void) {
   int32_t level[WORLDS], length[WORLDS];
   double returns[WORLDS] = {0}, finished[WORLDS] = {0}, *sums;
   int64_t attempts[LEVELS] = {0}, solutions[LEVELS] = {0}, count[OPS_EPISODE_COUNTS] = {0}, *counts;
+
   for (int w = 0; w < WORLDS; w++) {
     done[w] = w % 3 == 0, solved[w] = w % 6 == 0 ? 1 + w % 5 : 0, level[w] = w / 3 % LEVELS, length[w] = w;
     returns[w] = 0.1 * w;
   }
+
   const int32_t number[LEVELS] = {2, 0, 1}, *numbers = UP(number, LEVELS);
   OpsEpisodes here = {WORLDS, 50, returns, finished, attempts, solutions, count, NULL};
   OpsEpisodes there = {
@@ -157,11 +163,13 @@ static void test_episodes(void) {
   const OpsEpisodeStep step = {reward, done, solved, level, length};
   const OpsEpisodeStep device_step = {UP(reward, WORLDS), UP(done, WORLDS), UP(solved, WORLDS), UP(level, WORLDS),
                                       UP(length, WORLDS)};
+
   for (int t = 0; t < 3; t++) {
     host_ops->count_episodes(host_ops, &here, &step);
     ops->count_episodes(ops, &there, &device_step);
     here.level_of_slot = number, there.level_of_slot = numbers; /* as where a rank has some of the levels */
   }
+
   assert_true(attempts[0] != attempts[1] && attempts[1] != attempts[2]);
   sums = down(there.returns, sizeof returns);
   assert_memory_equal(sums, returns, sizeof returns);
@@ -170,6 +178,7 @@ static void test_episodes(void) {
   for (int w = 1; w < WORLDS; w++) sums[0] += sums[w];
   assert_near(sums[0], finished[0], 1e-10);
   free(sums);
+
   const struct { const void *there; const int64_t *here; size_t n; } whole[] = {
     {there.attempts, attempts, LEVELS}, {there.solutions, solutions, LEVELS}, {there.count, count, OPS_EPISODE_COUNTS}};
   for (int i = 0; i < 3; i++) {

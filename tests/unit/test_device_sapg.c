@@ -209,14 +209,17 @@ static void test_samples(void **state) {
       int samples[2] = {0};
       config.sapg.off_policy_ratio = ratio;
       open_ops(core_device_emulated(orders[i]));
+
       for (int way = 0; way < 5; way++) {
         Side there, here;
         open_side(&there, device, &config, &ways[way]);
         open_side(&here, NULL, &config, &ways[way]);
+
         const size_t bytes = 32 * (size_t)ways[way].worlds * (size_t)here.rollout.features * sizeof(float);
         float *seen = numbers(9, bytes / sizeof(float), 1);
         memcpy(here.rollout.observations, seen, bytes);
         core_device_to_device(device, there.rollout.observations, seen, bytes);
+
         for (int64_t iteration = 1; iteration < 4; iteration++) {
           sapg_data_draw(&there.data, ops, 5, iteration);
           sapg_data_draw(&here.data, host_ops, 5, iteration);
@@ -226,6 +229,7 @@ static void test_samples(void **state) {
         free(seen);
         close_side(&there), close_side(&here);
       }
+
       const int each = 12 * 32 + ratio * 3 * 32;
       assert_int_equal(samples[0], 2 * 3 * each); /* each way of one rank has all, */
       assert_int_equal(samples[1], 3 * each);     /* and so have three ranks together */

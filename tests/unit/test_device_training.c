@@ -37,15 +37,18 @@ static void compare_within(double slack, int iterations, const char *algorithm, 
   CoreConfig on_device = small_config(algorithm, "train.device=cuda"),
              on_host = small_config(algorithm, "train.device=cpu");
   for (int i = 0; more && more[i]; i++) set(&on_device, more[i]), set(&on_host, more[i]);
+
   emulate(true);
   Training *a = make(&on_device), *b = make(&on_host);
   emulate(false);
   assert_true(a->device != NULL && b->device == NULL);
   assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
+
   for (int i = 0; i < iterations; i++) {
     const StoreIteration device = iterate(a, 1), host = iterate(b, 1);
     assert_same_rows(&device, &host, slack);
   }
+
   assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, slack * 1e-3);
   assert_close_weights(a, &a->agent.critic, b, &b->agent.critic, slack * 1e-3);
   if (strcmp(algorithm, "algo.name=ppo_ewma") == 0) { /* the proximal weights, too */
@@ -54,11 +57,13 @@ static void compare_within(double slack, int iterations, const char *algorithm, 
     right.theta = learner_as_ppo(&b->learner)->proximal.theta;
     assert_close_weights(a, &left, b, &right, slack * 1e-3);
   }
+
   StoreEvaluation device, host;
   training_evaluate(a, &device);
   training_evaluate(b, &host);
   assert_relatively_near("evaluation", device.episode_return, host.episode_return, 0.05);
   assert_true(a->device->launches > 100);
+
   training_destroy(&a);
   training_destroy(&b);
 }
@@ -195,6 +200,7 @@ static void assert_same_measures(const StoreIteration *x, const StoreIteration *
 static void compare_queued_as(const char *algorithm, const char *const *more, int recorded, int capacity) {
   enum { ITERATIONS = 4 };
   CoreConfig config = small_config(algorithm, "train.device=cuda");
+
   set(&config, "ppo.num_minibatches=8");
   for (int i = 0; more && more[i]; i++) set(&config, more[i]);
   set(&config, "metrics.representation_every=2");
@@ -203,12 +209,14 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
   setenv("TRAINER_QUEUE", "none", 1);
   Training *b = make(&config);
   unsetenv("TRAINER_QUEUE"), emulate(false);
+
   if (capacity > 0) {
     assert_true(learner_as_ppo(&a->learner)->minibatch.capacity > capacity);
     learner_as_ppo(&a->learner)->minibatch.capacity = learner_as_ppo(&b->learner)->minibatch.capacity = capacity;
   }
   /* Pieces of shards are padded where they are queued: on a GPU products of other shapes may add in another order. */
   const double tolerance = is_gpu_requested() && a->shards.global_shards > 1 ? 1e-3 : 0;
+
   uint64_t before = 0;
   int measured = 0;
   for (int i = 0; i < ITERATIONS; i++) {
@@ -226,6 +234,7 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
     assert_close_weights(a, &a->agent.critic, b, &b->agent.critic, tolerance);
   }
   assert_int_equal(measured, ITERATIONS / 2);
+
   const int64_t minibatches = config.ppo.epochs * (recorded ? recorded : config.ppo.num_minibatches);
   /* Rollouts without measurements are one graph each, except for Q values, whose probability of random actions
    * changes. */
@@ -235,6 +244,7 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
   /* moments of shards; rows of an epoch; and metrics, in passes of as few rows as exact minibatches have */
   const int64_t passes = shards > 1 && strcmp(config.ppo.shuffle, "blocks") == 0 ? 16 : 0;
   const int64_t most = shards > 1 ? 4 * shards + config.ppo.epochs + passes : 0;
+
   const int64_t waits = (int64_t)(a->device->synchronizations - before);
   assert_int_equal(b->device->graphs, rollouts);
   if (capacity > 0) assert_in_range(a->device->graphs, 1 + rollouts, all - 1 + rollouts);
@@ -242,6 +252,7 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
     assert_int_equal(a->device->graphs, all + rollouts);
     if (waits > 40 + most) fail_msg("%lld waits", (long long)waits);
   }
+
   training_destroy(&a);
   training_destroy(&b);
 }
@@ -410,13 +421,16 @@ static void compare_resumed(const char *algorithm, const char *const *more) {
   CoreConfig on_device = small_config(algorithm, "train.device=cuda"),
              on_host = small_config(algorithm, "train.device=cpu");
   Checkpoint saved = {0}, resumed = {0}, host = {0};
+
   for (int i = 0; more[i]; i++) set(&on_device, more[i]), set(&on_host, more[i]);
   emulate(true);
   Training *a = make(&on_device), *b = make(&on_device), *c = make(&on_host);
   emulate(false);
+
   training_add_sections(a, &saved);
   training_add_sections(b, &resumed);
   training_add_sections(c, &host);
+
   iterate(a, 1);
   training_before_save(a);
   copy_sections(&saved, &resumed);
@@ -424,16 +438,19 @@ static void compare_resumed(const char *algorithm, const char *const *more) {
   assert_int_equal(training_after_load(b), CORE_OK);
   assert_int_equal(training_after_load(c), CORE_OK);
   assert_close_weights(a, &a->agent.actor, c, &c->agent.actor, 0);
+
   const StoreIteration first = iterate(a, 1), second = iterate(b, 1), third = iterate(c, 1);
   assert_true(first.kl == second.kl && first.value_loss == second.value_loss &&
               first.learning_rate == second.learning_rate);
   assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
   assert_same_rows(&first, &third, 1);
+
   training_before_save(c);
   copy_sections(&host, &resumed);
   assert_int_equal(training_after_load(b), CORE_OK);
   const StoreIteration fourth = iterate(b, 1), fifth = iterate(c, 1);
   assert_same_rows(&fourth, &fifth, 1);
+
   training_destroy(&a);
   training_destroy(&b);
   training_destroy(&c);
@@ -486,6 +503,7 @@ static void test_refusals(void **state) {
 
 int main(void) {
   setenv("TRAINER_BF16", "rounded", 1); /* every layer, as a device does, however small it is */
+
   const struct CMUnitTest tests[] = {/* the most important tests on a GPU come first */
                                      cmocka_unit_test(test_gpu),
                                      cmocka_unit_test(test_ppo),
@@ -518,6 +536,7 @@ int main(void) {
                                      cmocka_unit_test(test_rl_games),
     cmocka_unit_test(test_divergence),
                                      cmocka_unit_test(test_refusals)};
+
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-
 #if CORE_HAS_GD
 #include <gd.h>
 #endif
@@ -147,6 +146,7 @@ static void test_gif(void **state) {
   SimDrawSheet sheet = sheet_of(&cell, 1, 1, 1, PIXELS, false);
   SimDrawGif *gif = NULL;
   CoreText bytes = {0};
+
   assert_int_equal(sim_draw_gif_create(&gif), CORE_OK);
   for (int i = 0; i < FRAMES; i++) {
     if (i > 2) level.polygon[4].y += 0.1f; /* the first ones are equal: they must not vanish */
@@ -156,12 +156,14 @@ static void test_gif(void **state) {
   assert_int_equal(sim_draw_gif_finish(gif, &bytes), CORE_OK);
   sim_draw_gif_destroy(&gif);
   assert_null(gif);
+
   GifFacts facts = read_gif(&bytes);
   assert_int_equal(facts.frames, FRAMES);
   assert_int_equal(facts.local_palettes, 0);
   assert_int_equal(facts.loops, 0); /* indefinitely */
   assert_true(facts.ended);
   for (int i = 0; i < FRAMES; i++) assert_int_equal(facts.delay[i], i == FRAMES - 1 ? 100 : 3);
+
   gdImagePtr first = gdImageCreateFromGifPtr((int)bytes.length, bytes.data);
   assert_non_null(first);
   assert_pixel(first, 1, 1, 0x00cc00);
@@ -185,8 +187,10 @@ static void test_pixels_of_others(void **state) {
   const SimDrawPixels pixels = {WIDTH, HEIGHT, &rgb[0][0][0]};
   SimDrawGif *gif = NULL;
   CoreText bytes = {0};
+
   for (int i = 0; i < WIDTH * HEIGHT; i++) memcpy(rgb[i / WIDTH][i % WIDTH], colors[i > 6], 3);
   assert_int_equal(sim_draw_png_pixels(&pixels, &bytes), CORE_OK);
+
   gdImagePtr image = gdImageCreateFromPngPtr((int)bytes.length, bytes.data);
   assert_non_null(image);
   assert_int_equal(gdImageSX(image), WIDTH);
@@ -195,16 +199,19 @@ static void test_pixels_of_others(void **state) {
   assert_int_equal(gdImageGetTrueColorPixel(image, 2, 1), 0x074db1);
   gdImageDestroy(image);
   core_text_clear(&bytes);
+
   assert_int_equal(sim_draw_gif_create(&gif), CORE_OK);
   assert_int_equal(sim_draw_gif_add_pixels(gif, &pixels, 7), CORE_OK);
   memcpy(rgb[3][4], colors[2], 3);
   assert_int_equal(sim_draw_gif_add_pixels(gif, &pixels, 9), CORE_OK);
   assert_int_equal(sim_draw_gif_finish(gif, &bytes), CORE_OK);
   sim_draw_gif_destroy(&gif);
+
   const GifFacts facts = read_gif(&bytes);
   assert_int_equal(facts.frames, 2);
   assert_int_equal(facts.local_palettes, 0);
   assert_int_equal(facts.delay[0], 7);
+
   image = gdImageCreateFromGifPtr((int)bytes.length, bytes.data);
   assert_non_null(image);
   assert_near(gdImageGetTrueColorPixel(image, 1, 1), 0xc86432);

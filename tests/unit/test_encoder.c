@@ -211,6 +211,7 @@ static void order_of_entities_does_not_matter(void **state) {
     Case c = make_case(KIND[k], SIM_SIZE_L, 2, 1);
     const size_t length = (size_t)c.encoder.shape.layout.length;
     double worst = 0;
+
     for (uint32_t number = 0; number < LEVELS; number++) {
       SimLevel level;
       assert_int_equal(sim_generate_level(SIM_SIZE_L, 4, number, &level), CORE_OK);
@@ -224,11 +225,13 @@ static void order_of_entities_does_not_matter(void **state) {
         sim_batch_destroy(&batch);
         sim_generate_permute(&level, 5, number);
       }
+
       assert_memory_not_equal(c.x, c.x + length, length * sizeof *c.x);
       encoder_forward(&c.encoder, c.ops, c.theta, c.x, 2, c.embedding);
       for (size_t i = 0; i < c.width; i++)
         worst = fmax(worst, fabs((double)(c.embedding[i] - c.embedding[c.width + i])));
     }
+
     if (worst > 1e-5) print_message("# kind %d: off by %g\n", k, worst);
     assert_true(worst <= 1e-5);
     destroy_case(&c);
@@ -331,6 +334,7 @@ static void initial_values_are_as_specified(void **state) {
   const EncoderShape transformer = encoder_shape(ENCODER_TRANSFORMER, sim_entity_layout(SIM_SIZE_M));
   const size_t bytes = transformer.parameters * sizeof(float);
   float *theta = malloc(bytes), *again = malloc(bytes);
+
   encoder_init(&set, 1, 200, theta);
   const float *heads = theta + set.tensor[8].offset; /* [64][8 heads of 32] */
   assert_string_equal(set.tensor[8].name, "heads W");
@@ -342,9 +346,11 @@ static void initial_values_are_as_specified(void **state) {
       assert_true(fabs(dot - (a == b ? 2 : 0)) < 1e-5);
     }
   }
+
   encoder_init(&transformer, 1, 200, theta);
   encoder_init(&transformer, 1, 200, again);
   assert_memory_equal(theta, again, bytes);
+
   for (int i = 8; i < transformer.tensors; i++) {
     const EncoderTensor *t = &transformer.tensor[i];
     const size_t n = (size_t)t->rows * (size_t)t->columns;
@@ -358,6 +364,7 @@ static void initial_values_are_as_specified(void **state) {
       assert_true(variance == (t->init == ENCODER_ONES ? 1 : 0));
     }
   }
+
   free(theta), free(again);
 }
 

@@ -276,6 +276,7 @@ static void test_names_of_levels(void **state) {
   (void)state;
   SimLevelSet set, all;
   char name[LEVELS_NAME];
+
   assert_int_equal(levels_read("random_m", "", &all), CORE_OK);
   assert_int_equal(all.count, LEVELS_RANDOM);
   assert_int_equal(levels_read("random_m/70", "", &set), CORE_OK);
@@ -283,6 +284,7 @@ static void test_names_of_levels(void **state) {
   assert_memory_equal(&set.level[0], &all.level[70], sizeof set.level[0]);
   sim_level_set_free(&set);
   sim_level_set_free(&all);
+
   assert_int_equal(levels_read_part("random_s/3+loco512", 0, "", &set, name), CORE_OK);
   assert_string_equal(name, "random_s/3");
   sim_level_set_free(&set);
@@ -290,6 +292,7 @@ static void test_names_of_levels(void **state) {
   assert_string_equal(name, "loco512");
   assert_int_equal(set.count, 512);
   sim_level_set_free(&set);
+
   if (!core_files_exists(KINETIX)) skip();
   assert_int_equal(levels_read_part(KINETIX "/s//+" KINETIX "/m/arm_up.json", 0, "", &set, name), CORE_OK);
   assert_string_equal(name, "s"); /* a directory: its own name */
@@ -297,11 +300,13 @@ static void test_names_of_levels(void **state) {
   assert_int_equal(levels_read_part(KINETIX "/s+" KINETIX "/m/arm_up.permute1", 1, "", &set, name), CORE_OK);
   assert_string_equal(name, "m/arm_up.permute1");
   sim_level_set_free(&set);
+
   assert_int_equal(
     levels_read_part("car+" KINETIX "/../kinetix_levels/../kinetix_levels/../kinetix_levels/m", 1, "", &set, name),
     CORE_OK);
   assert_string_equal(name, "m");
   sim_level_set_free(&set);
+
   assert_int_equal(levels_read_part("random_s/00000000000000000000000000000000000000000000000000000000000000003", 0, "",
                                     &set, name), CORE_USAGE);
   assert_message("too long");

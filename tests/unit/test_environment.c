@@ -117,31 +117,37 @@ static void a_copy_is_applied_and_another_text_is_not(void **state) {
   char path[CORE_PATH_MAX], other[CORE_PATH_MAX], list[CORE_PATH_MAX], *data;
   size_t size;
   CoreText text = {0};
+
   assert_int_equal(store_path_sweep(root, "s", "environment", path), CORE_OK);
   assert_int_equal(core_files_read(path, 0, &data, &size), CORE_OK);
   core_text_appendf(&text, "%sTEST_LINES=injected\n", data);
   overwrite(path, text.data);
   in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
+
   assert_int_equal(store_path_sweep(root, "s", NULL, path), CORE_OK);
   assert_int_equal(store_path_sweep(root, "other", NULL, other), CORE_OK);
   assert_int_equal(rename(path, other), 0);
   assert_int_equal(core_files_make_directories(path), CORE_OK); /* another inode */
+
   assert_int_equal(store_path_sweep(root, "s", "environment", path), CORE_OK);
   assert_int_equal(core_files_write_atomic(path, data, size), CORE_OK);
   assert_int_equal(chmod(path, 0600), 0);
   in_child(SWEEP_ENVIRONMENT_REPLACE, check_exact);
+
   assert_int_equal(setenv("TEST_MINE", "not recorded for s", 1), 0);
   assert_int_equal(sweep_environment_record(root, "other"), CORE_OK);
   assert_int_equal(store_path_sweep(root, "other", "environment", other), CORE_OK);
   assert_int_equal(rename(other, path), 0);
   in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
   unsetenv("TEST_MINE");
+
   assert_int_equal(core_files_path(list, "%s/config/sweep/trusted", root), CORE_OK);
   assert_int_equal(chmod(list, 0620), 0); /* a list that others may write: the record is kept, and not applied */
   assert_int_equal(sweep_environment_record(root, "s"), CORE_OK);
   in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
   assert_int_equal(chmod(list, 0600), 0);
   in_child(SWEEP_ENVIRONMENT_REPLACE, check_exact);
+
   core_text_free(&text);
   free(data);
 }
@@ -149,24 +155,30 @@ static void a_copy_is_applied_and_another_text_is_not(void **state) {
 static void what_others_could_have_written_is_not_taken(void **state) {
   (void)state;
   char path[CORE_PATH_MAX], aside[CORE_PATH_MAX];
+
   assert_int_equal(store_path_sweep(root, "s", "environment", path), CORE_OK);
   assert_int_equal(store_path_sweep(root, "s", "aside", aside), CORE_OK);
   assert_int_equal(chmod(path, 0620), 0); /* its group */
   in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
   assert_int_equal(chmod(path, 0600), 0);
+
   assert_int_equal(link(path, aside), 0); /* a second name */
   in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
+
   assert_int_equal(unlink(path), 0);
   assert_int_equal(symlink(aside, path), 0);
   in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
+
   assert_int_equal(unlink(path), 0);
   assert_int_equal(mkfifo(path, 0600), 0);
   in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
   assert_int_equal(unlink(path), 0);
+
   in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing); /* there is none */
   assert_int_equal(core_files_write_atomic(path, "garbage", 7), CORE_OK);
   assert_int_equal(chmod(path, 0600), 0);
   in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
+
   if (geteuid() != 0) return;
   assert_int_equal(rename(aside, path), 0);
   assert_int_equal(chown(path, 12001, 12001), 0); /* another user's */

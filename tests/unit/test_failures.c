@@ -100,25 +100,30 @@ static void test_skew(void **state) {
   World world = two_settings(16, 0.93, 0.98, 0, 0);
   AnalysisTable table;
   const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
+
   table = analysis_table_create(&selection, world.measured, NULL);
   AnalysisCells cells;
   const AnalysisArrangement arrangement = {.data = "", .where = "", .key = "env.num", .second = "",
                                            .free_settings = "ppo.epochs", .measure = ANALYSIS_MEASURE_final,
                                            .x_measure = -1};
+
   assert_int_equal(analysis_cells_create(&table, &arrangement, &cells), CORE_OK);
   size_t count;
   AnalysisClaimResult f = {.claim = analysis_claims_list(&count), .comparison = ANALYSIS_BY_DIFFERENCE};
   analysis_cells_allow(&table, &cells, &f);
+
   for (size_t c = 0; c < 2; c++) {
     const double mean = analysis_cells_mean(&cells, cells.score, c), sd = analysis_sd(cells.score + 16 * c, 16);
     assert_true(fabs(cells.allowance[c].near_high - 7 * sd * fmin(1, 2 * sd / (1 - mean)) / 15) < 1e-12);
     assert_true(cells.allowance[c].near_low == 0);
     assert_true(cells.allowance[c].failures == 0);
   }
+
   const double weight[2] = {-1, 1};
   const AnalysisContrast contrast = analysis_contrast(&cells, weight);
   assert_true(fabs(contrast.over - cells.allowance[1].near_high - cells.allowance[0].near_low) < 1e-12);
   assert_true(fabs(contrast.under - cells.allowance[1].near_low - cells.allowance[0].near_high) < 1e-12);
+
   analysis_cells_free(&cells);
   analysis_table_free(&table);
   world_free(&world);

@@ -273,6 +273,7 @@ static void removal_stays_inside(void **state) {
   enum { ROUNDS = 3, FILES = 200 };
   char name[64], outside[CORE_PATH_MAX], inside[CORE_PATH_MAX], link[CORE_PATH_MAX];
   (void)state;
+
   assert_int_equal(core_files_path(outside, "%s", in_directory("papers")), CORE_OK);
   assert_int_equal(core_files_path(inside, "%s", in_directory("run/a")), CORE_OK);
   assert_int_equal(core_files_path(link, "%s", in_directory("link")), CORE_OK);
@@ -285,6 +286,7 @@ static void removal_stays_inside(void **state) {
       snprintf(name, sizeof name, "run/a/%d", i);
       assert_int_equal(core_files_write_unsynced(in_directory(name), "x", 1), CORE_OK);
     }
+
     assert_int_equal(symlink(outside, link), 0);
     const pid_t child = fork();
     if (child == 0)
@@ -292,6 +294,7 @@ static void removal_stays_inside(void **state) {
     core_files_remove_tree(in_directory("run")); /* may fail: it is changed all the time */
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
+
     for (int i = 0; i < FILES; i++) {
       snprintf(name, sizeof name, "papers/%d", i);
       assert_holds(in_directory(name), "x");
@@ -367,6 +370,7 @@ static void locks_exclude_and_die_with_their_owner(void **state) {
   int fd, ready[2];
   char byte;
   (void)state;
+
   assert_int_equal(core_files_lock(in_directory("lock"), false, &fd), CORE_OK);
   assert_int_equal(chmod(directory, 0755) + chmod(in_directory("lock"), 0666), 0);
   assert_int_equal(as_nobody(try_lock), 10);
@@ -374,6 +378,7 @@ static void locks_exclude_and_die_with_their_owner(void **state) {
   assert_int_equal(fd, -1);
   core_files_unlock(&fd);
   assert_int_equal(as_nobody(try_lock), CORE_OK);
+
   assert_int_equal(pipe(ready), 0);
   pid_t owner = fork();
   if (owner == 0) {
@@ -381,12 +386,14 @@ static void locks_exclude_and_die_with_their_owner(void **state) {
     if (write(ready[1], code == CORE_OK ? "y" : "n", 1) == 1) pause();
     _exit(1);
   }
+
   assert_int_equal(read(ready[0], &byte, 1), 1);
   assert_int_equal(byte, 'y');
   assert_int_equal(core_files_lock(in_directory("lock"), false, &fd), CORE_FAIL);
   kill(owner, SIGKILL);
   assert_int_equal(core_files_lock(in_directory("lock"), true, &fd), CORE_OK); /* waits until the owner is gone */
   waitpid(owner, NULL, 0);
+
   core_files_unlock(&fd);
   close(ready[0]);
   close(ready[1]);

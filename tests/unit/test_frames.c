@@ -63,6 +63,7 @@ static void compare(EnvPixels pixels, Before before, int period, bool in_parts) 
   Shown s = make_shown(pixels);
   Frames frames;
   CoreArena *arena = core_arena_create("test");
+
   s.env.pixels = &s.pixels;
   assert_true(frames_apply(&s.env, NULL));
   frames_register(&frames, &s.env, STEPS, WORLDS, arena);
@@ -70,6 +71,7 @@ static void compare(EnvPixels pixels, Before before, int period, bool in_parts) 
   const size_t row_bytes = (size_t)s.length * sizeof(float);
   uint8_t *got = core_memory_allocate((STEPS + 1) * WORLDS * row_bytes);
   uint32_t index[(STEPS + 1) * WORLDS];
+
   for (int rollout = 0; rollout < 2; rollout++) {
     if (rollout > 0) memcpy(s.rows, row_of(&s, STEPS, 0), WORLDS * row_bytes);
     for (int t = 0; t <= STEPS; t++) {
@@ -82,6 +84,7 @@ static void compare(EnvPixels pixels, Before before, int period, bool in_parts) 
       if (in_parts) frames_store(&frames, t, 0, 1, block), frames_store(&frames, t, 1, WORLDS - 1, block);
       else frames_store(&frames, t, 0, WORLDS, block);
     }
+
     const uint32_t rows = (STEPS + 1) * WORLDS;
     for (uint32_t i = 0; i < rows; i++) index[i] = (i * 7 + 5) % rows; /* any order */
     memset(got, 77, rows * row_bytes);
@@ -90,6 +93,7 @@ static void compare(EnvPixels pixels, Before before, int period, bool in_parts) 
       if (memcmp(got + i * row_bytes, s.rows + index[i] * row_bytes, row_bytes) != 0)
         fail_msg("rollout %d: row %u is another", rollout, index[i]);
   }
+
   if (before != OTHERS) assert_null(frames.more); /* the pool is enough */
   if (period == 2) assert_non_null(frames.more);
   frames_destroy(&frames);

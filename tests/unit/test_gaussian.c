@@ -259,23 +259,28 @@ static void test_sets_are_adjoint(void **state) {
   float *embedding = normals(4, SETS * WIDTH, 1), dembedding[SETS * WIDTH], x[ROWS * (FEATURES + 1)];
   int32_t set[ROWS], read[ROWS];
   double left = 0, right = 0;
+
   for (int r = 0; r < ROWS; r++) {
     set[r] = r * 7 % SETS;
     x[r * 3] = (float)r, x[r * 3 + 1] = 2, x[r * 3 + 2] = (float)set[r];
   }
+
   ops->gaussian_join(ops, mean, sigma, set, ROWS, FACTORS, logits);
   ops->gaussian_split(ops, y, set, ROWS, FACTORS, SETS, dmean, dsigma);
   for (int i = 0; i < ROWS * LOGITS; i++) left += (double)logits[i] * (double)y[i];
   for (int i = 0; i < ROWS * FACTORS; i++) right += (double)mean[i] * (double)dmean[i];
   for (int i = 0; i < SETS * FACTORS; i++) right += (double)sigma[i] * (double)dsigma[i];
   assert_near(left, right, 1e-4);
+
   ops->embed_forward(ops, x, embedding, ROWS, FEATURES, WIDTH, joined, read);
   assert_memory_equal(read, set, sizeof set);
   assert_true(joined[7 * 3] == 3 && joined[7 * 3 + 1] == 2 && joined[7 * 3 + 2] == embedding[set[3] * WIDTH]);
+
   ops->embed_backward(ops, joined, set, ROWS, FEATURES, WIDTH, SETS, dembedding);
   for (int s = 0; s < SETS; s++)
     for (int k = 0; k < WIDTH; k++) /* ten rows a set */
       assert_near((double)dembedding[s * WIDTH + k], 10 * (double)embedding[s * WIDTH + k], 1e-5);
+
   free(mean), free(sigma), free(y), free(embedding);
   ops_destroy(&ops);
 }

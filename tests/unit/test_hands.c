@@ -107,6 +107,7 @@ static void test_actions(void **state) { (void)state, with_each(check_actions); 
 static void check_goals(Hand *hand) {
   double goal[4], *userdata = hand->data->userdata;
   bool ended;
+
   mujoco_reset(hand->model, hand->data, &hand->random);
   memcpy(goal, userdata + GOAL, sizeof goal);
   rotation_from_axis_angle((const double[]){0, 1, 0}, 0.11, object_of(hand) + 3); /* 0.11 rad from the goal: not yet */
@@ -115,6 +116,7 @@ static void check_goals(Hand *hand) {
   mujoco_advance(hand->model, hand->data, &hand->random);
   assert_int_equal(mujoco_reached(hand->model, hand->data), 0);
   assert_memory_equal(goal, userdata + GOAL, sizeof goal);
+
   for (int k = 1; k <= 3; k++) { /* at the goal: counted, and another one follows */
     memcpy(object_of(hand) + 3, userdata + GOAL, sizeof goal);
     assert_true(mujoco_reward(hand->model, hand->data, NULL, NULL, &ended) > 250);
@@ -124,12 +126,14 @@ static void check_goals(Hand *hand) {
     assert_true(rotation_distance(object_of(hand) + 3, userdata + GOAL) > 0.1);
     assert_memory_equal(hand->data->mocap_quat, userdata + GOAL, sizeof goal); /* as it is drawn */
   }
+
   object_of(hand)[2] -= 0.21; /* 0.25 below the start, 0.21 below the goal */
   mujoco_reward(hand->model, hand->data, NULL, NULL, &ended);
   assert_false(ended);
   object_of(hand)[2] -= 0.1;
   mujoco_reward(hand->model, hand->data, NULL, NULL, &ended);
   assert_true(ended);
+
   mujoco_reset(hand->model, hand->data, &hand->random);
   assert_int_equal(mujoco_reached(hand->model, hand->data), 0);
 }
@@ -212,12 +216,14 @@ static void check_worlds(Hand *hand) {
   omp_set_num_threads(3);
   make_side(&three, hand->model->task->name);
   make_side(&later, hand->model->task->name);
+
   void *saved = core_memory_allocate(one.env->state_bytes(one.env));
   for (uint32_t t = 0; t < STEPS; t++) {
     step_side(&one, t);
     step_side(&three, t);
     assert_same(&one, &three);
     for (int w = 0; w < WORLDS; w++) ends += one.dones[w];
+
     if (t == STEPS / 2) { /* goals, counters and targets are in the saved state */
       one.env->save(one.env, saved);
       assert_int_equal(later.env->load(later.env, saved, one.env->state_bytes(one.env)), CORE_OK);
@@ -226,6 +232,7 @@ static void check_worlds(Hand *hand) {
       assert_same(&one, &later);
     }
   }
+
   omp_set_num_threads(threads);
   assert_true(ends >= WORLDS);
   assert_true(one.env->solves && one.env->counts_goals);

@@ -278,9 +278,11 @@ static void check_generator(void) {
   uint32_t numbers[2][4];
   char name[2][ENV_SET_NAME];
   const int32_t level[WORLDS] = {0, 1, 2, 3, 0, 1, 2};
+
   assert_int_equal(plain->generator->create_slots(plain, &on_host, 4, &x), CORE_OK);
   assert_int_equal(plan->generator->create_slots(plan, &on_device, 4, &y), CORE_OK);
   Side a = side_of(x, NULL), b = side_of(y, device);
+
   x->generator->generate(x, 9, 3, 3, 0, numbers[0]), y->generator->generate(y, 9, 3, 3, 0, numbers[1]);
   assert_memory_equal(numbers[0], numbers[1], 3 * sizeof(uint32_t));
   x->generator->regenerate(x, 9, numbers[0], 1, 3), y->generator->regenerate(y, 9, numbers[1], 1, 3);
@@ -288,6 +290,7 @@ static void check_generator(void) {
   assert_same(&a, &b);
   step_both(&a, &b, 0, STEPS);
   close_side(&a), close_side(&b);
+
   assert_int_equal(plain->levels->create_set(plain, &config, 0, &on_host, &x, name[0]), CORE_OK);
   assert_int_equal(plan->levels->create_set(plan, &config, 0, &on_device, &y, name[1]), CORE_OK);
   assert_string_equal(name[0], name[1]);
@@ -295,6 +298,7 @@ static void check_generator(void) {
   reset_both(&a, &b);
   step_both(&a, &b, 0, STEPS);
   close_side(&a), close_side(&b);
+
   env_destroy(&plain), env_destroy(&plan);
 }
 
@@ -330,6 +334,7 @@ static void check_parts(void) {
   uint8_t *actions[AHEAD];
   float *rewards[AHEAD], expected[AHEAD][WORLDS];
   reset_both(&direct, &other);
+
   for (uint32_t t = 0; t < AHEAD; t++) {
     draw_actions(&direct, t), draw_actions(&other, t);
     actions[t] = buffer(device, WORLDS), rewards[t] = buffer(device, sizeof *expected);
@@ -337,6 +342,7 @@ static void check_parts(void) {
     direct.env->step(direct.env, direct.actions, &direct.out);
     memcpy(expected[t], direct.out.rewards, sizeof *expected);
   }
+
   for (int i = 0; i < 2 * AHEAD; i++) {
     EnvStep out = other.out;
     out.rewards = rewards[i / 2];
@@ -345,6 +351,7 @@ static void check_parts(void) {
     other.env->parts->step(other.env, i % 2 ? CUT : 0, i % 2 ? WORLDS - CUT : CUT, actions[i / 2], &out);
     device->stream_pop(device);
   }
+
   device->stream_wait(device, CORE_STREAM_WORLDS);
   core_device_copy(device, other.out.rewards, rewards[AHEAD - 1], sizeof *expected);
   assert_same(&direct, &other);
@@ -355,6 +362,7 @@ static void check_parts(void) {
     free(seen);
     device->release(device, actions[t]), device->release(device, rewards[t]);
   }
+
   env_synchronize(other.env);
   close_side(&direct), close_side(&other);
 }

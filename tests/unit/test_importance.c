@@ -33,16 +33,19 @@ static void test_grow(void **state) {
   double x[N][2], y[N], volume = 0;
   size_t list[N];
   AnalysisBoxes boxes;
+
   for (uint32_t i = 0; i < N; i++) {
     for (size_t d = 0; d < 2; d++) x[i][d] = core_sobol(i + 1, d) / 4294967296.0;
     y[i] = sin(9 * x[i][0]) * x[i][1];
     list[i] = i;
   }
+
   analysis_boxes_grow(&x[0][0], y, list, N, 2, &boxes);
   assert_int_equal(boxes.count, N);
   for (size_t b = 0; b < boxes.count; b++)
     volume += (boxes.high[2 * b] - boxes.low[2 * b]) * (boxes.high[2 * b + 1] - boxes.low[2 * b + 1]);
   assert_near(volume, 1, 1e-12);
+
   for (size_t i = 0; i < N; i++) {
     size_t inside = 0;
     for (size_t b = 0; b < boxes.count; b++) {

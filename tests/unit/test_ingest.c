@@ -19,23 +19,27 @@ static int setup_run(void **state) {
 static void test_values_arrive(void **state) {
   (void)state;
   char expected[512];
+
   write_rows(id, 1, 1, 4, 0);
   write_evaluation(id, 1, 0, "train", 0.125);
   write_evaluation(id, 1, 4, "train", 0.5);
   write_evaluation(id, 1, 2, "train", 0.75);
   write_evaluation(id, 1, 4, "easy", 0.875); /* other levels: not in the run's summary */
   write_state(id, STORE_FINISHED, 1, 4);
+
   StoreImport result = import_all();
   assert_int_equal(result.rows, 8);
   assert_int_equal(result.runs, 1);
   assert_int_equal(result.damaged_lines, 0);
   assert_string_equal(result.first_damage, "");
+
   assert_query("SELECT iteration, transitions, kl, ddr, solve_rate, entropy, clip_fraction FROM iteration",
                "1|1000.0|0.25|4000.0|0.5|1.125|NULL\n2|2000.0|0.25|4000.0|0.5|2.25|NULL\n"
                "3|3000.0|0.25|4000.0|0.5|3.375|NULL\n4|4000.0|0.25|4000.0|0.5|4.5|NULL\n");
   snprintf(expected, sizeof expected, "%s|finished|1|4|abc1234\n", id);
   assert_query("SELECT id, status, attempt, iteration, git_commit FROM run", expected);
   assert_query("SELECT attempt, status, host FROM attempt", "1|finished|elsewhere\n");
+
   /* The best evaluation and where it was; DDR = 4 * 1000 transitions / (4 * 0.25 nat). */
   assert_query("SELECT level_set, solve_rate, iteration, transitions, ddr FROM best_solve_rate ORDER BY level_set",
                "easy|0.875|4|4000.0|4000.0\ntrain|0.75|2|2000.0|4000.0\n");

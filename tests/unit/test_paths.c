@@ -52,6 +52,7 @@ static void test_list(void **state) {
                                             "runs/45/not-a-run",        "runs/xy/0123bbbbbbbbbbbb"};
   char path[CORE_PATH_MAX], expected[CORE_PATH_MAX], (*ids)[CORE_RUN_ID];
   size_t count;
+
   assert_ok(store_path_list_runs(root, NULL, &ids, &count));
   assert_int_equal(count, 0);
   free(ids);
@@ -59,18 +60,21 @@ static void test_list(void **state) {
     assert_ok(core_files_path(path, "%s/%s", root, directories[i]));
     assert_ok(core_files_make_directories(path));
   }
+
   assert_ok(store_path_list_runs(root, NULL, &ids, &count));
   assert_int_equal(count, 3);
   assert_string_equal(ids[0], "0122000000000000");
   assert_string_equal(ids[1], "0123aaaaaaaaaaaa");
   assert_string_equal(ids[2], "4567456745674567");
   free(ids);
+
   assert_ok(store_path_list_runs(root, "0123", &ids, &count));
   assert_int_equal(count, 1);
   free(ids);
   assert_ok(store_path_list_runs(root, "0", &ids, &count));
   assert_int_equal(count, 2);
   free(ids);
+
   assert_ok(store_path_run(root, "0123aaaaaaaaaaaa", NULL, path));
   assert_ok(core_files_path(expected, "%s/runs/01/0123aaaaaaaaaaaa", root));
   assert_string_equal(path, expected);

@@ -146,32 +146,39 @@ static void test_estimate(void **state) {
   SweepPlan plan;
   SweepSpeeds *speeds;
   CoreConfig config;
+
   open_fixture(&f);
   leave_run(&f, 0, STORE_FINISHED, 1280, 100);
   leave_run(&f, 2, STORE_FINISHED, 1280, 400);
   leave_run(&f, 4, STORE_FINISHED, 1280, 200);
   import(&f);
+
   assert_int_equal(sweep_speeds_load(root, &speeds), CORE_OK);
   sweep_grid_config(&f.grid, 6, &config);
   SweepSpeed speed = sweep_speeds_find(speeds, &config, NULL);
   assert_true(speed.steps_per_second == 200);
   assert_true(speed.exact);
   assert_int_equal(speed.runs, 3);
+
   CoreConfig larger = config;
   larger.env.num *= 64;
   larger.ppo.num_minibatches *= 64;
   assert_false(sweep_speeds_find(speeds, &larger, NULL).exact); /* other environments at once */
+
   CoreConfig finer = config;
   finer.ppo.num_minibatches *= 2;
   speed = sweep_speeds_find(speeds, &finer, NULL);
   assert_true(!speed.exact && speed.steps_per_second < 200); /* more minibatches take longer */
+
   CoreConfig convolutions = config; /* an equal shape after an encoder is not comparable */
   snprintf(convolutions.net.encoder, sizeof convolutions.net.encoder, "nature");
   assert_false(sweep_speeds_find(speeds, &convolutions, NULL).exact);
   sweep_grid_config(&f.grid, 7, &config);
   assert_false(sweep_speeds_find(speeds, &config, NULL).exact);
+
   sweep_speeds_destroy(&speeds);
   assert_null(speeds);
+
   assert_int_equal(sweep_plan_make(root, &f.spec, &everything, &plan), CORE_OK);
   assert_int_equal(plan.to_run, 5);
   assert_false(plan.speed_exact);

@@ -49,14 +49,17 @@ static void test_plane_of_known_states(void **state) {
   (void)state;
   float *states = make_states();
   AnalysisPlane plane;
+
   ASSERT_OK(analysis_plane_fit(states, STATES + 1, FEATURES, &plane));
   assert_near(plane.share[0], 3.0 / 6, 0.03);
   assert_near(plane.share[1], 2.0 / 6, 0.03);
+
   const double third = 1 / sqrt(3), half = 1 / sqrt(2);
   const double first[FEATURES] = {third, 0, third, third, 0, 0, 0};
   for (int f = 0; f < FEATURES; f++) assert_near(plane.axis[0][f], first[f], 0.06);
   assert_near(fabs(plane.axis[1][1]), half, 0.06);
   assert_near(plane.axis[1][1] + plane.axis[1][4], 0, 1e-3);
+
   for (int k = 0; k < 2; k++) { /* unit length, orthogonal, largest component positive */
     double length = 0, across = 0, largest = 0;
     for (int f = 0; f < FEATURES; f++) {
@@ -68,6 +71,7 @@ static void test_plane_of_known_states(void **state) {
     if (k == 1) assert_near(across, 0, 1e-12);
     assert_true(largest > 0);
   }
+
   assert_true(plane.scale[6] == 0);
   double place[2], inside = 0;
   for (int i = 0; i < STATES; i++) {
@@ -95,6 +99,7 @@ static void test_plane_of_many_features(void **state) {
   double hidden[COUNT][2], shared[2][2] = {{0}}, squares[2] = {0}, hidden_squares[2] = {0};
   AnalysisPlane plane;
   (void)state;
+
   for (uint32_t i = 0; i < COUNT; i++) {
     for (uint32_t k = 0; k < 2; k++) hidden[i][k] = normal(i, k);
     for (uint32_t f = 0; f < PIXELS; f++) {
@@ -102,8 +107,10 @@ static void test_plane_of_many_features(void **state) {
       states[i * PIXELS + f] = (float)(5 + hidden[i][k] + normal(i, 10 + f));
     }
   }
+
   states[7] = NAN; /* a state that does not count */
   assert_int_equal(analysis_plane_fit(states, COUNT, PIXELS, &plane), CORE_OK);
+
   for (uint32_t i = 1; i < COUNT; i++) {
     for (int a = 0; a < 2; a++) {
       double place = 0;
@@ -114,6 +121,7 @@ static void test_plane_of_many_features(void **state) {
     }
     for (int k = 0; k < 2; k++) hidden_squares[k] += hidden[i][k] * hidden[i][k];
   }
+
   for (int a = 0; a < 2; a++) assert_true(fabs(shared[a][a]) / sqrt(squares[a] * hidden_squares[a]) > 0.95);
   assert_true(plane.share[0] > 2 * plane.share[1] && plane.share[0] + plane.share[1] < 1);
   assert_true(plane.share[1] > 0.05);
@@ -228,13 +236,16 @@ static void assert_refused(const char *directory, const char *name) {
 static void test_damaged_files(void **state) {
   char path[CORE_PATH_MAX], *whole;
   size_t size, count;
+
   write_states(*state, "states.100.npy", 2, 3, 100);
   ASSERT_OK(core_files_path(path, "%s/states.100.npy", (const char *)*state));
   ASSERT_OK(core_files_read(path, 0, &whole, &size));
+
   for (size_t cut = 0; cut < size; cut += cut < 140 ? 1 : 3) {
     write_file(*state, "states.100.npy", whole, cut);
     assert_refused(*state, "states.100.npy");
   }
+
   for (size_t i = 0; i < 128; i++) { /* any byte of the header */
     AnalysisStates states;
     const char kept = whole[i];
@@ -243,6 +254,7 @@ static void test_damaged_files(void **state) {
     if (analysis_states_read(*state, &states) == CORE_OK) analysis_states_free(&states);
     whole[i] = kept;
   }
+
   write_file(*state, "states.100.npy", "\x93NUMPY\x01\0\xff\xff", 10);
   assert_refused(*state, "states.100.npy");
   assert_int_equal(analysis_states_count(*state, &count), CORE_FAIL);
@@ -251,6 +263,7 @@ static void test_damaged_files(void **state) {
     "                                         \n";
   write_file(*state, "states.100.npy", huge, sizeof huge - 1);
   assert_refused(*state, "states.100.npy");
+
   write_file(*state, "states.100.npy", whole, size);
   write_states(*state, "states.200.npy", 2, 4, 0); /* another length */
   assert_refused(*state, "states.200.npy");

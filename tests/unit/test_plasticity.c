@@ -219,13 +219,16 @@ static void test_repeats(void **state) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     Fixture f;
     PlasticityCurve first, again, other, explicit;
+
     BEGIN(&f, i % 2 == 1, true, kinds[i][0], kinds[i][1]);
     plasticity_fit(&f.probe, NULL, NULL, 7, &first);
     plasticity_fit(&f.probe, NULL, NULL, 8, &other);
     plasticity_fit(&f.probe, NULL, NULL, 7, &again);
+
     agent_init_weights(&f.probe.agent, UINT64_C(7) | UINT64_C(2) << 40);
     float *actor = copy_theta(&f.probe.agent.actor), *critic = copy_theta(&f.probe.agent.critic);
     plasticity_fit(&f.probe, actor, critic, 7, &explicit);
+
     const int last = first.points - 1;
     const bool has_critic = f.probe.agent.critic.n > 0;
     assert_int_equal(has_critic, i != 3);

@@ -79,16 +79,19 @@ static void test_ticks(void **state) {
                 {0, 1, false},   {0, 0.0371, false},  {-3, 7e9, false},    {5, 5, false},    {0, 0, false},
                 {-2, -1, false}, {1e-8, 3e-8, false}, {0.98, 0.99, false}, {3e4, 7e4, true}, {2.1e4, 2.4e4, true},
                 {1, 1e12, true}, {5e5, 5e5, true},    {1e-12, 1, true}};
+
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
     int count = labeled_ticks(ranges[i].low, ranges[i].high, ranges[i].log, text, sizeof text);
     if (count < 2 || count > 13) fail_msg("%g to %g has %d labels: %s", ranges[i].low, ranges[i].high, count, text);
   }
+
   for (double low = 1e-3; low < 1; low *= 1.17) {
     for (double ratio = 1.05; ratio < 1e5; ratio *= 1.31) {
       int count = labeled_ticks(low, low * ratio, true, text, sizeof text);
       if (count < 2 || count > 8) fail_msg("log %g to %g has %d labels: %s", low, low * ratio, count, text);
     }
   }
+
   assert_int_equal(labeled_ticks(0, 1, false, text, sizeof text), 6); /* 0, 0.2 ... 1 */
   labeled_ticks(0, 2e6, false, text, sizeof text);
   assert_non_null(strstr(text, "'0.5M' 500000"));
@@ -138,6 +141,7 @@ static AnalysisPlot *hostile_plot(void) {
   const AnalysisStyle *style = NULL;
   const AnalysisMark mark = {.color = 0x0072b2};
   const double x[] = {10, 20, 300}, y[] = {0.1, NAN, 0.3}, low[] = {0, NAN, 0.2}, high[] = {0.2, NAN, 0.4};
+
   analysis_style_find(NULL, &style);
   AnalysisPlot *plot = analysis_plot_create(style, hostile, true, hostile, false);
   for (int p = 0; p < 2; p++) {
@@ -150,9 +154,11 @@ static AnalysisPlot *hostile_plot(void) {
     analysis_plot_box(plot, panel, 20, 0.1, 40, 0.2, 0x123456);
     analysis_plot_text(plot, panel, 30, 0.15, hostile, 0xffffff);
   }
+
   size_t own = analysis_plot_panel(plot, hostile, hostile);
   analysis_plot_panel_axis(plot, own, hostile, true);
   analysis_plot_point(plot, own, 100, 1e-5, mark, false);
+
   analysis_plot_legend_line(plot, hostile, mark, ANALYSIS_DASHED);
   analysis_plot_legend_head(plot, hostile);
   analysis_plot_legend_entry(plot, hostile, mark, true);
@@ -242,6 +248,7 @@ static void test_legends_keep_clear(void **state) {
   const AnalysisStyle *style = NULL;
   static const char settings[] =
     "lr 0.1, eps 0.2, com 64, epochs 8, width 32, depth 1, minibatches 4, steps 128, envs 64";
+
   analysis_style_find(NULL, &style);
   for (int length = 0; length < (int)sizeof settings; length += 5) {
     AnalysisPlot *plot = analysis_plot_create(style, "x", false, "y", false);
@@ -252,6 +259,7 @@ static void test_legends_keep_clear(void **state) {
       analysis_plot_legend_head(plot, block ? name : "");
       for (int i = 0; i <= 3 * block; i++) analysis_plot_legend_entry(plot, name, (AnalysisMark){0}, block % 2);
     }
+
     PlotLayout l = plot_layout_make(plot);
     for (size_t i = 0; i < plot->entry_count; i++) {
       if (!plot->entries[i].label[0]) continue; /* a block without a name */
@@ -275,12 +283,14 @@ static void test_whiskers_have_square_caps(void **state) {
   const AnalysisStyle *style = NULL;
   const double x[2] = {10, 1000}, at[2] = {100, 100}, level[2] = {0.5, 0.5}, ends[2] = {0.2, 0.6};
   CoreText script = {0};
+
   analysis_style_find(NULL, &style);
   AnalysisPlot *plot = analysis_plot_create(style, "x", true, "y", false);
   size_t panel = analysis_plot_panel(plot, "", "");
   analysis_plot_whisker(plot, panel, x, level, 0x112233);
   analysis_plot_whisker(plot, panel, at, ends, 0x445566);
   analysis_plot_script(plot, "whiskers", "test", &script);
+
   const char *row = strstr(core_text_string(&script), "$whiskers_0 << EOD\n");
   assert_non_null(row);
   double stroke[6][4];
@@ -291,6 +301,7 @@ static void test_whiskers_have_square_caps(void **state) {
     const bool level_line = i < 3, cap = i % 3 > 0;
     assert_true((stroke[i][3] == 0) == (level_line != cap));
   }
+
   assert_true(stroke[1][0] == 10 && stroke[2][0] == 1000 && fabs(stroke[1][1] + stroke[1][3] / 2 - 0.5) < 1e-9);
   assert_true(stroke[4][1] == 0.2 && stroke[5][1] == 0.6);
   assert_true(fabs(log(100 / stroke[4][0]) - log((stroke[4][0] + stroke[4][2]) / 100)) < 1e-9); /* centered */
@@ -339,10 +350,12 @@ static void test_hostile_labels(void **state) {
   const char *directory = *state;
   char output[CORE_PATH_MAX], **names = NULL;
   size_t count = 0, size = 0;
+
   core_files_path(output, "%s/it's `a` \"folder\"", directory);
   AnalysisPlot *plot = hostile_plot();
   if (analysis_render(plot, output, "hostile", hostile, "a,b\n1,2\n") != CORE_OK) fail_msg("%s", core_error_message());
   analysis_plot_destroy(&plot);
+
   assert_int_equal(core_files_list(output, &names, &count), CORE_OK);
   static const char *const expected[] = {"hostile.csv", "hostile.gp", "hostile.pdf", "hostile.png", "hostile.svg"};
   bool pdf = count == 5; /* not every gnuplot has pdfcairo */
@@ -352,14 +365,17 @@ static void test_hostile_labels(void **state) {
     free(names[i]);
   }
   free(names);
+
   assert_false(core_files_exists("pwned"));
   if (pdf) check_pdf(output);
+
   char *svg = read_output(output, "hostile.svg", &size);
   assert_non_null(strstr(svg, "<desc>it&apos;s `touch pwned`"));
   assert_non_null(strstr(svg, "&lt;b&gt;&amp;amp; ρ"));
   assert_null(strstr(svg, "<b>"));
   assert_non_null(strstr(svg, "it's ´touch pwned´ $(touch pwned) (at)pwned")); /* the label itself, as text */
   free(svg);
+
   char *csv = read_output(output, "hostile.csv", &size);
   assert_non_null(strstr(csv, "# # <b>&amp; ρ\na,b\n1,2\n")); /* each line of the source is a comment */
   free(csv);
@@ -396,6 +412,7 @@ static void test_legend_is_dashed_as_the_plot(void **state) {
   const double x[] = {1, 2}, y[] = {1, 2};
   char output[CORE_PATH_MAX], first[64] = "";
   size_t size, dashes = 0;
+
   core_files_path(output, "%s/dashes", (const char *)*state);
   analysis_style_find(NULL, &style);
   AnalysisPlot *plot = analysis_plot_create(style, "x", false, "y", false);
@@ -406,6 +423,7 @@ static void test_legend_is_dashed_as_the_plot(void **state) {
   analysis_plot_legend_line(plot, "dashed", mark, ANALYSIS_DASHED);
   if (analysis_render(plot, output, "dashes", "source", "a\n1\n") != CORE_OK) fail_msg("%s", core_error_message());
   analysis_plot_destroy(&plot);
+
   char *svg = read_output(output, "dashes.svg", &size);
   for (const char *at = svg; (at = strstr(at, "stroke-dasharray='")); at++, dashes++) {
     char pattern[64];

@@ -2,7 +2,7 @@
  * replace. */
 #include "tests/unit/products_tools.h"
 
-enum { CASES = 3000, ROWS_MOST = 160, COLUMNS_MOST = 64, DEPTH_MOST = 384, ROOM = 420 * 420 };
+enum { CASES = 3000, ROWS_MAX = 160, COLUMNS_MAX = 64, DEPTH_MAX = 384, ROOM = 420 * 420 };
 
 /* A chain of fused multiply-adds in the order of k. */
 static float element(int transpose_a, int k, const float *a, int lda, const float *b, int ldb, int row, int column) {
@@ -20,7 +20,7 @@ static void test_products_have_the_librarys_bits(void **unused) {
   for (uint32_t i = 0; i < CASES; i++) {
     const CoreRandom4 r = core_random_4(11, CORE_RANDOM_TEST, 5, i, 0);
     const CoreRandom4 s = core_random_4(11, CORE_RANDOM_TEST, 6, i, 0);
-    const int m = pick(r.v[0], 2, ROWS_MOST), n = pick(r.v[1], 2, COLUMNS_MOST), k = pick(r.v[2], 1, DEPTH_MOST);
+    const int m = pick(r.v[0], 2, ROWS_MAX), n = pick(r.v[1], 2, COLUMNS_MAX), k = pick(r.v[2], 1, DEPTH_MAX);
     const int transposed = (int)(r.v[3] & 1), accumulate = (int)(r.v[3] >> 1 & 1);
     const int lda = (transposed ? m : k) + pick(s.v[0], 0, 3);
     const int ldb = n + pick(s.v[1], 0, 3), ldc = n + pick(s.v[2], 0, 3);
@@ -43,8 +43,8 @@ static void test_other_shapes_are_left_to_the_library(void **unused) {
   assert_false(cpu_small_product(0, 0, 1, 2, 2, x, 2, x, 2, 0, y, 2));
   assert_false(cpu_small_product(0, 0, 2, 1, 2, x, 2, x, 1, 0, y, 1));
   assert_false(cpu_small_product(0, 1, 2, 2, 2, x, 2, x, 2, 0, y, 2));
-  assert_false(cpu_small_product(0, 0, 2, COLUMNS_MOST + 1, 2, x, 2, x, 2, 0, y, 2));
-  assert_false(cpu_small_product(0, 0, 2, 2, DEPTH_MOST + 1, x, 2, x, 2, 0, y, 2));
+  assert_false(cpu_small_product(0, 0, 2, COLUMNS_MAX + 1, 2, x, 2, x, 2, 0, y, 2));
+  assert_false(cpu_small_product(0, 0, 2, 2, DEPTH_MAX + 1, x, 2, x, 2, 0, y, 2));
   for (int i = 0; i < 4; i++) assert_true(y[i] == 7);
 }
 

@@ -2,7 +2,7 @@
  * replace, and so have chains with such input. */
 #include "tests/unit/products_tools.h"
 
-enum { CASES = 400, PATTERNS = 9, WIDE = 384, OUT_MOST = 256, CHAIN_ROWS = 500, CHAIN_IN = 289, CHAIN_OUT = 64 };
+enum { CASES = 400, PATTERNS = 9, WIDE = 384, OUT_MAX = 256, CHAIN_ROWS = 500, CHAIN_IN = 289, CHAIN_OUT = 64 };
 
 /* Fills each row with one of a few patterns and occasional additional zeros. Zeros of both signs. */
 static void put_zeros(uint32_t number, float *x, int rows, int columns) {
@@ -19,13 +19,13 @@ static void put_zeros(uint32_t number, float *x, int rows, int columns) {
 static void test_products_have_the_librarys_bits(void **unused) {
   const CpuLibrary *library = library_with_small();
   if (library == NULL) skip();
-  const size_t room = WIDE * OUT_MOST;
+  const size_t room = WIDE * OUT_MAX;
   float *x = normals(1, CPU_ROWS * WIDE, 1), *b = normals(2, room, 1), *before = normals(3, room, 1);
   float *own = normals(4, room, 1), *theirs = normals(4, room, 1);
   for (uint32_t i = 0; i < CASES; i++) {
     const CoreRandom4 r = core_random_4(13, CORE_RANDOM_TEST, 5, i, 0);
     const int rows = pick(r.v[0], 2, CPU_ROWS), columns = pick(r.v[1], 2, WIDE);
-    const int n = 64 * pick(r.v[2], 1, OUT_MOST / 64);
+    const int n = 64 * pick(r.v[2], 1, OUT_MAX / 64);
     const int transposed = (int)(r.v[3] & 1), accumulate = (int)(r.v[3] >> 1 & 1);
     const int m = transposed ? columns : rows, k = transposed ? rows : columns;
     const size_t bytes = (size_t)(m * n) * sizeof(float);
