@@ -92,7 +92,7 @@ double analysis_key_number(const AnalysisConfig *config, const CoreConfigRow *ro
   return used->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
 }
 
-/* Returns how well a key names the setting `own` of a run: the trainer's name, the run's own one, another program's. */
+/* Returns how well a key names the setting `used` of a run: the trainer's name, the run's own, another program's. */
 static int name_rank(const CoreConfigRow *key, const CoreConfigRow *own) { return !key->is_program ? 2 : key == own; }
 
 bool analysis_key_is_shadowed(const AnalysisConfig *config, const CoreConfigRow *const *keys, size_t count,

@@ -14,7 +14,7 @@ enum {
   SIM_COMPONENT_INVERSE_MASS, SIM_COMPONENT_INVERSE_INERTIA, SIM_COMPONENT_DENSITY,
   SIM_COMPONENT_SPIN,          /* angular velocity; changes */
   SIM_COMPONENT_ROLE,          /* and the three after it: one-hot */
-  SIM_COMPONENT_SINE = 12, SIM_COMPONENT_COSINE, /* of the rotation; change */
+  SIM_COMPONENT_SINE = 12, SIM_COMPONENT_COSINE, /* rotation; change */
   SIM_COMPONENT_FRICTION, SIM_COMPONENT_RESTITUTION,
 };
 #define SIM_OBSERVE_CLIP 10.0f

@@ -281,8 +281,8 @@ bool sapg_data_next(SapgData *data, Ops *ops, const Rollout *rollout) {
   return true;
 }
 
-/* Gathers a whole minibatch on the device: `rows` samples, of `minibatches` minibatches from `own` on the one that the
- * device's step counter selects. */
+/* Gathers a whole minibatch on the device: `rows` samples, of `minibatches` minibatches from `order` on the one that
+ * the device's step counter selects. */
 static void gather_whole(SapgData *data, Ops *ops, const Rollout *rollout, const uint32_t *order, int minibatches,
                          int rows) {
   uint32_t *unordered = data->unordered_rows ? data->unordered_rows : data->sample;

@@ -59,8 +59,8 @@ int ranks_check_stop(void);
 
 /* All: copies from the first rank to all. */
 void ranks_broadcast(void *data, size_t bytes);
-/* All: gather `bytes` of each rank, side by side in rank order, at the first rank (`all` is not used elsewhere); and
- * scatter them. */
+/* All: gather `bytes` of each rank, side by side in rank order, at the first rank (`gathered` and `scattered` are not
+ * used elsewhere); and scatter them. */
 void ranks_gather(const void *sent, size_t bytes, void *gathered);
 void ranks_scatter(const void *scattered, size_t bytes, void *received);
 /* All: gathers at every rank. */

@@ -71,7 +71,7 @@ void gradient_add(Gradient *gradient, int shard, int rows) {
 static void sum_ranks(const Gradient *gradient, const float *local, size_t n, int64_t global_rows, float *mean) {
   const float share = (float)((double)gradient->rows[0] / (double)global_rows);
   if (gradient->rows[0] == 0) {
-    memset(mean, 0, n * sizeof *mean); /* `own` holds no gradient */
+    memset(mean, 0, n * sizeof *mean); /* `local` holds no gradient */
   } else {
     for (size_t i = 0; i < n; i++) mean[i] = share * local[i];
   }

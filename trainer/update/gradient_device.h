@@ -12,7 +12,7 @@ void gradient_device_begin(Gradient *gradient);
 void gradient_device_expect_last(Gradient *gradient, int rows, int64_t global_rows);
 /* Weighs and sends what is not sent yet, and makes the device wait for all sums. One shard per rank. */
 void gradient_device_sum_ranks(Gradient *gradient, int64_t global_rows);
-/* Folds own [shards][n] of every rank -> mean [n], for comm.deterministic. shares: [global shards], on the host. */
+/* Folds local [shards][n] of every rank -> mean [n], for comm.deterministic. shares: [global shards], on the host. */
 void gradient_device_fold(Gradient *gradient, const float *local, size_t n, const double *shares, float *mean);
 /* Returns the elements of a slice that is gathered at once. */
 size_t gradient_device_slice(void);
