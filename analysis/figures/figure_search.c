@@ -541,10 +541,7 @@ static int answer(void *given, const char **operands, size_t count) {
   const char *path = analysis_database_path(operands, count);
   if (s->best < 1) return core_error(CORE_USAGE, "--best %lld: expected at least 1", (long long)s->best);
 
-  if (!s->request.sweep) {
-    TRY(analysis_trials_only_sweep(path, s->sweep));
-    s->request.sweep = s->sweep;
-  }
+  TRY(analysis_trials_only_sweep(path, s->sweep, &s->request.sweep));
   TRY(analysis_context_open(&s->context, &s->request, path));
   TRY(read_trials(s));
 

@@ -178,16 +178,18 @@ void analysis_trials_sort(AnalysisTrials *trials) {
   qsort(trials->trials, trials->count, sizeof *trials->trials, by_place);
 }
 
-int analysis_trials_only_sweep(const char *path, char name[128]) {
+int analysis_trials_only_sweep(const char *path, char name[128], const char **sweep) {
   StoreDatabase *database;
   StoreQuery *query = NULL;
   bool row = false;
+  if (*sweep) return CORE_OK;
   TRY(analysis_database_open(path, &database));
   int code = store_query_open(database, "SELECT min(name) FROM sweep HAVING count(*) = 1", &query);
   if (code == CORE_OK) code = store_query_step(query, &row);
   if (code == CORE_OK && row) code = core_text_copy(name, 128, store_query_text(query, 0), "sweep");
   store_query_close(&query);
   store_database_close(&database);
+  *sweep = name;
   if (code != CORE_OK || row) return code;
   return core_error(CORE_USAGE, "%s: name the sweep with --sweep NAME; sweep status lists them", path);
 }

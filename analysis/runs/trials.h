@@ -31,8 +31,9 @@ typedef struct AnalysisTrials {
  * named. Call analysis_trials_free, also after an error. */
 int analysis_trials_read(StoreDatabase *database, const AnalysisSelection *selection, const char *sweep,
                          const char *search, AnalysisTrials *trials);
-/* Gets the name of the only sweep of a database. CORE_USAGE: there are none or several. */
-int analysis_trials_only_sweep(const char *path, char name[128]);
+/* Sets *sweep, unless it is set, to the only sweep of a database, whose name `name` gets. CORE_USAGE: there are none or
+ * several. */
+int analysis_trials_only_sweep(const char *path, char name[128], const char **sweep);
 /* Sets *has to whether the sweep has a search. CORE_USAGE: there is no such sweep. */
 int analysis_trials_find_search(StoreDatabase *database, const char *sweep, bool *has);
 /* Makes a trial of each configuration of a sweep without a search; settings are choices of their values. Of settings
