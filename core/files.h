@@ -52,6 +52,10 @@ int core_files_open(const char *path, CoreFilesMode mode, int *fd);
  * copied to where others can read them. For paths that may be pipes (experiments on a command line) use
  * core_files_read. */
 int core_files_open_reading(const char *path, int *fd);
+/* Opens a file in this way wherever it lies: each link in its path, and in the targets of links, must be this user's or
+ * root's. For files that a program reads again and again, and whose contents it shows to others: whoever may write one
+ * of their directories could exchange them. */
+int core_files_open_checked(const char *path, int *fd);
 /* Checks this for a file that a library opens by name; an absent file is valid. Does not open it, since closing it
  * would release this process's locks on it. */
 int core_files_check_reading(const char *path);

@@ -13,7 +13,7 @@
 #include "core/files.h"
 #include "core/files_internal.h"
 
-enum { OWNER_BYTES = 64 };
+enum { OWNER_BYTES = 64, LINKS_MAX = 40 };
 
 static struct { char root[CORE_PATH_MAX]; size_t length; uid_t owner; } guard;
 
@@ -48,42 +48,57 @@ static bool may_be_elsewhere(const char *name, int depth) {
   return depth == 0 && (strcmp(name, "runs") == 0 || strcmp(name, "sweeps") == 0);
 }
 
-/* Follows a link to a directory if its owner is trusted, or is the workspace's owner and may have it there
- * (is_owners_place). Links of others are refused. Follows the very link that was checked, by its descriptor. */
-static int follow_link(int parent, int link, const char *name, bool is_owners_place, const char *path) {
-  struct stat status;
-  char target[CORE_PATH_MAX], owner[OWNER_BYTES];
-  if (fstat(link, &status) < 0) return -1;
+/* The resolution of a path, one component after the other. */
+typedef struct Walk {
+  const char *operation, *path; /* for messages: "cannot read", and what was asked for */
+  bool create;                  /* creates missing directories */
+  bool is_owners_place;         /* the components are of a link that the workspace's owner may make */
+  int links;                    /* number of links followed so far */
+} Walk;
 
-  if (!is_trusted_owner(status.st_uid) && !(is_owners_place && status.st_uid == guard.owner)) {
+static int enter_target(int parent, const char *target, Walk *walk);
+
+/* Reads the target of a link if its owner is trusted, or is the workspace's owner and may have it there. Reads the very
+ * link that was checked, by its descriptor. Returns -1 with errno; 0: the message is set. */
+static int read_link(int link, const char *name, Walk *walk, char target[CORE_PATH_MAX]) {
+  struct stat status;
+  char owner[OWNER_BYTES];
+  if (fstat(link, &status) < 0) return -1;
+  if (walk->links++ >= LINKS_MAX) {
+    errno = ELOOP;
+    return -1;
+  }
+
+  if (!is_trusted_owner(status.st_uid) && !(walk->is_owners_place && status.st_uid == guard.owner)) {
     core_error(CORE_FAIL,
-               "%s is not written: its component '%s' is a symbolic link of %s, who could redirect it to "
-               "any of your directories; remove the link, and run this again",
-               path, name, owner_name(status.st_uid, owner));
+               "%s %s: its component '%s' is a symbolic link of %s, who could redirect it to any of your files; name "
+               "the place where it leads, or remove the link, and run this again",
+               walk->operation, walk->path, name, owner_name(status.st_uid, owner));
     errno = 0;
     return -1;
   }
 
-  const ssize_t length = readlinkat(link, "", target, sizeof target - 1);
+  const ssize_t length = readlinkat(link, "", target, CORE_PATH_MAX - 1);
   if (length < 0) return -1;
   target[length] = '\0';
-  return openat(parent, target, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  return 0;
 }
 
-/* Opens the directory `name` in `parent`, `depth` levels below the workspace. Returns -1 with errno; 0: the message is
- * set. */
-static int step(int parent, const char *name, int depth, bool create, const char *path) {
+/* Opens the directory `name` in `parent`. Returns -1 with errno; 0: the message is set. */
+static int step(int parent, const char *name, Walk *walk) {
   struct stat status;
-  if (create && mkdirat(parent, name, 0777) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES) return -1;
+  char target[CORE_PATH_MAX];
+  if (walk->create && mkdirat(parent, name, 0777) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
+    return -1;
   const int create_errno = errno;
   int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) {
-    if (create && errno == ENOENT) errno = create_errno;
+    if (walk->create && errno == ENOENT) errno = create_errno;
     return -1;
   }
 
   if (fstat(fd, &status) == 0 && S_ISLNK(status.st_mode)) {
-    const int behind = follow_link(parent, fd, name, may_be_elsewhere(name, depth), path);
+    const int behind = read_link(fd, name, walk, target) == 0 ? enter_target(parent, target, walk) : -1;
     const int number = errno;
     close(fd);
     errno = number;
@@ -96,28 +111,47 @@ static int step(int parent, const char *name, int depth, bool create, const char
   return -1;
 }
 
-int core_files_enter(const char *directory, bool create, const char *operation, const char *path, int *fd) {
+/* Opens a directory below *fd, which it replaces; -1 with errno. Components directly below the workspace may be links of
+ * its owner (may_be_elsewhere). */
+static void descend(int *fd, const char *directory, bool is_below_workspace, Walk *walk) {
   char rest[CORE_PATH_MAX], *save = NULL;
-  const bool is_guarded = core_files_is_guarded(directory);
-  *fd = open(is_guarded ? guard.root : directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  snprintf(rest, sizeof rest, "%s", directory);
+  int depth = 0;
 
-  /* Opens one component after the other, so that no symbolic link is followed unchecked. */
-  if (is_guarded) {
-    TRY(core_files_path(rest, "%s", directory + guard.length));
-    int depth = 0;
-    for (char *name = strtok_r(rest, "/", &save); name && *fd >= 0; name = strtok_r(NULL, "/", &save)) {
-      const int next = step(*fd, name, depth++, create, path), number = errno;
-      close(*fd);
-      *fd = next;
-      errno = number;
-    }
+  for (char *name = strtok_r(rest, "/", &save); name && *fd >= 0; name = strtok_r(NULL, "/", &save)) {
+    if (is_below_workspace) walk->is_owners_place = may_be_elsewhere(name, depth++);
+    const int next = step(*fd, name, walk), number = errno;
+    close(*fd);
+    *fd = next;
+    errno = number;
   }
+}
 
-  if (*fd >= 0) return CORE_OK;
+/* Opens the directory to which a link in `parent` leads, by the same rules. */
+static int enter_target(int parent, const char *target, Walk *walk) {
+  Walk inner = *walk;
+  int fd = openat(parent, *target == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  inner.create = false;
+  descend(&fd, target, false, &inner);
+  walk->links = inner.links;
+  return fd;
+}
+
+/* Sets the message of a failed walk if it has none. */
+static int walked(int fd, const Walk *walk) {
+  if (fd >= 0) return CORE_OK;
   const int number = errno;
-  if (number) core_error_errno(CORE_FAIL, "%s %s", operation, path);
+  if (number) core_error_errno(CORE_FAIL, "%s %s", walk->operation, walk->path);
   errno = number;
   return CORE_FAIL;
+}
+
+int core_files_enter(const char *directory, bool create, const char *operation, const char *path, int *fd) {
+  Walk walk = {.operation = operation, .path = path, .create = create};
+  const bool is_guarded = core_files_is_guarded(directory);
+  *fd = open(is_guarded ? guard.root : directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (is_guarded) descend(fd, directory + guard.length, true, &walk);
+  return walked(*fd, &walk);
 }
 
 int core_files_parent(const char *path, char directory[CORE_PATH_MAX], const char **name) {
@@ -227,15 +261,65 @@ static int check_readable(int folder, int fd, const char *path) {
   return CORE_OK;
 }
 
-/* Opens the target of a link if it may be followed. Returns -1 with errno. */
-static int open_link_target(int folder, const char *name, const struct stat *link) {
-  char target[CORE_PATH_MAX];
-  errno = ELOOP;
-  if (!S_ISLNK(link->st_mode) || !is_trusted_owner(link->st_uid)) return -1;
-  const ssize_t length = readlinkat(folder, name, target, sizeof target - 1);
-  if (length < 0) return -1;
-  target[length] = '\0';
-  return openat(folder, target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+static int open_behind(int folder, const char *name, Walk *walk, int *fd);
+
+/* Opens the regular file `name` in `folder`, or the one to which a link leads. */
+static int open_in(int folder, const char *name, Walk *walk, int *fd) {
+  struct stat status;
+  const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file >= 0) {
+    const int code = check_readable(folder, file, walk->path);
+    if (code == CORE_OK) *fd = file;
+    else close(file);
+    return code;
+  }
+
+  const int number = errno;
+  const bool is_special = fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(status.st_mode);
+  if (is_special && S_ISLNK(status.st_mode) && is_trusted_owner(status.st_uid))
+    return open_behind(folder, name, walk, fd);
+  errno = number;
+  return is_special ? refuse_reading(walk->path, &status) : core_error_errno(CORE_FAIL, "cannot read %s", walk->path);
+}
+
+/* Opens the file to which a link leads, whose components are checked in the same way. */
+static int open_behind(int folder, const char *name, Walk *walk, int *fd) {
+  char target[CORE_PATH_MAX], parent[CORE_PATH_MAX];
+  const int link = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (link < 0) return walked(-1, walk);
+  const int is_read = read_link(link, name, walk, target), number = errno;
+  close(link);
+  errno = number;
+  if (is_read < 0) return walked(-1, walk);
+
+  TRY(core_files_parent(target, parent, &name));
+  const int behind = enter_target(folder, parent, walk);
+  TRY(walked(behind, walk));
+  const int code = open_in(behind, name, walk, fd), reason = errno;
+  close(behind);
+  errno = reason;
+  return code;
+}
+
+int core_files_open_checked(const char *path, int *fd) {
+  Walk walk = {.operation = "cannot read", .path = path};
+  char parent[CORE_PATH_MAX];
+  const char *name;
+  int folder;
+
+  *fd = -1;
+  TRY(core_files_parent(path, parent, &name));
+  if (core_files_is_guarded(path)) {
+    TRY(core_files_enter(parent, false, walk.operation, path, &folder));
+  } else {
+    folder = enter_target(AT_FDCWD, parent, &walk);
+    TRY(walked(folder, &walk));
+  }
+
+  const int code = open_in(folder, name, &walk, fd), number = errno;
+  close(folder);
+  errno = number;
+  return code;
 }
 
 /* Opens a file outside of the workspace, where links are followed. */
@@ -252,32 +336,8 @@ static int open_unguarded(const char *path, int *fd) {
 }
 
 int core_files_open_reading(const char *path, int *fd) {
-  char parent[CORE_PATH_MAX];
-  const char *name;
-  struct stat status;
-  int folder;
-
   *fd = -1;
-  if (!core_files_is_guarded(path)) return open_unguarded(path, fd);
-  TRY(core_files_parent(path, parent, &name));
-  TRY(core_files_enter(parent, false, "cannot read", path, &folder));
-
-  int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), code;
-  int number = errno;
-  const bool is_special =
-      file < 0 && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(status.st_mode);
-  if (is_special) file = open_link_target(folder, name, &status);
-  errno = number;
-
-  if (file >= 0) code = check_readable(folder, file, path);
-  else code = is_special ? refuse_reading(path, &status) : core_error_errno(CORE_FAIL, "cannot read %s", path);
-
-  number = errno;
-  close(folder);
-  if (code == CORE_OK) *fd = file;
-  else if (file >= 0) close(file);
-  errno = number;
-  return code;
+  return core_files_is_guarded(path) ? core_files_open_checked(path, fd) : open_unguarded(path, fd);
 }
 
 int core_files_check_reading(const char *path) {

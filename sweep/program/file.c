@@ -58,7 +58,7 @@ static bool has_prefix(int fd, const ProgramPrefix *prefix) {
 static int open_file(const char *path, int *fd) {
   *fd = -1;
   if (!core_files_exists(path)) return CORE_OK;
-  return core_files_open_reading(path, fd);
+  return core_files_open_checked(path, fd);
 }
 
 ProgramPrefix program_file_prefix(const char *path) {
@@ -289,7 +289,7 @@ static int read_own(const char *path, char **text) {
   struct stat status;
   size_t size;
   int fd;
-  TRY(core_files_open_reading(path, &fd));
+  TRY(core_files_open_checked(path, &fd));
   snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd);
   const bool is_own = fstat(fd, &status) == 0 && core_files_is_own(&status);
   const int code = is_own ? core_files_read(opened, 0, text, &size)

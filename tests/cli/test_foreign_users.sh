@@ -69,7 +69,7 @@ tap_run "as she has accepted it" 0 "1 finished" submit mine --force
 experiment waits "sh -c 'until [ -e $tap_dir/out/go ]; do sleep 0.1; done'"
 rm -f out/go
 MASK=000 ada sweep submit "$home/waits.ini" --root "$w" --local > said 2>&1
-running() { grep -q '^status=running' "$w"/runs/*/*/state; }
+running() { grep -qs '^status=running' "$w"/runs/*/*/state; }
 tap_wait 60 running
 tap_check "nobody else can edit her request, whatever her umask" "$([ "$(stat -c '%u %a' "$w/sweeps/waits/queued")" = "$ada 644" ] || ls -l "$w/sweeps/waits")"
 printf '[sweep]\nname = his\nseeds = 1\n[program]\ncommand = true\ncode = none\n' > home.$mal/his.ini; chown $mal:$group home.$mal/his.ini
@@ -167,6 +167,39 @@ tap_check "sweep rebuild with the owner's link as an experiment" "$(grep -l -a P
 fresh; mkdir elsewhere; chown $pi:$group elsewhere; chmod 2775 elsewhere; as $pi ln -s "$tap_dir/elsewhere" "$w/runs"
 tap_run "but the owner may have runs on another disk" 0 "1 finished" submit "$home/mine.ini"
 rm -rf elsewhere
+
+# ---- metrics in a directory outside of the workspace that her group may write
+cp "$home/secret.csv" "$home/events/p.csv"; cp "$home/secret.jsonl" "$home/events/p.jsonl"
+chown -R $ada:$group "$home/events"; chmod 600 "$home"/events/*; chmod 755 "$home"
+outside() { # NAME METRICS WHO LINK TARGET [shown]: WHO makes LINK in logs/ while the run is on; shown: the numbers are read
+  fresh; rm -rf logs out/go; mkdir logs; chown $ada:$group logs; chmod 2775 logs
+  experiment mine "sh -c 'echo x 1; until [ -e $tap_dir/out/go ]; do sleep 0.05; done'" "metrics = $2"
+  ada sweep submit "$home/mine.ini" --root "$w" --local > said 2>&1
+  tap_wait 60 running
+  ${LINK:-ln -s} "$5" "logs/$4"; chown -h "$3:$group" "logs/$4"
+  ${MORE:-:}
+  touch out/go; tap_wait 60 gone_run; ada sweep collect --root "$w" > /dev/null 2>&1
+  local found; found=$(find "$w" -type f -exec grep -l -a -e PRIVATEWORD -e 123456 {} +)
+  tap_check "$1" "$(if [ -n "${6:-}" ]; then [ -n "$found" ] || tail -3 "$w"/runs/*/*/log.txt; else echo "$found"; fi
+    ada sweep status --root "$w" 2>&1 | grep -q 'finished' || ada sweep status --root "$w")"
+}
+gone_run() { ! ls "$w"/sweeps/mine/queued > /dev/null 2>&1 && ! running; }
+for who in $mal $pi; do
+  outside "a CSV file outside as a link of $who" "csv:$tap_dir/logs/p.csv" $who p.csv "$home/secret.csv"
+  outside "its directory" "csv:$tap_dir/logs/sub/p.csv" $who sub "$home/events"
+  outside "a rotated file" "csv:$tap_dir/logs/p.csv" $who p.csv.1 "$home/secret.csv"
+  outside "a JSON file" "jsonl:$tap_dir/logs/p.jsonl" $who p.jsonl "$home/secret.jsonl"
+  outside "the directory of one" "jsonl:$tap_dir/logs/a/../sub/p.jsonl" $who sub "$home/events"
+  outside "a directory of events" "tensorboard:$tap_dir/logs/sub" $who sub "$home/events"
+done
+MORE="ln -s sub logs/own" outside "a link of hers that leads to his" "csv:$tap_dir/logs/own/p.csv" $mal sub "$home/events"
+MORE="ln -s $tap_dir/logs/p2.csv logs/p.csv" outside "a file's link of root that leads to his" "csv:$tap_dir/logs/p.csv" $mal p2.csv "$home/secret.csv"
+MORE="ln -s q.csv logs/p.csv" outside "a chain of three" "csv:$tap_dir/logs/p.csv" $mal q.csv "$home/events/p.csv"
+LINK=ln outside "a second name of her file" "csv:$tap_dir/logs/p.csv" $ada p.csv "$home/secret.csv"
+outside "but her own link is followed" "csv:$tap_dir/logs/p.csv" $ada p.csv "$home/secret.csv" shown
+outside "to a directory, too" "csv:$tap_dir/logs/sub/p.csv" $ada sub "$home/events" shown
+outside "and one of root" "jsonl:$tap_dir/logs/sub/p.jsonl" 0 sub "$home/events" shown
+rm -rf logs
 
 # ---- whose process is stopped
 fresh; printf '[sweep]\nname = his\nseeds = 1\n[program]\ncommand = sh -c "sleep 100"\ncode = none\n' > home.$mal/his.ini; chown $mal:$group home.$mal/his.ini
