@@ -53,8 +53,8 @@ int core_files_open(const char *path, CoreFilesMode mode, int *fd);
  * core_files_read. */
 int core_files_open_reading(const char *path, int *fd);
 /* Opens a file in this way wherever it lies: each link in its path, and in the targets of links, must be this user's or
- * root's. For files that a program reads again and again, and whose contents it shows to others: whoever may write one
- * of their directories could exchange them. */
+ * root's. For files that are read again and again, and whose contents others see: users who may write one of their
+ * directories could exchange them. */
 int core_files_open_checked(const char *path, int *fd);
 /* Checks this for a file that a library opens by name; an absent file is valid. Does not open it, since closing it
  * would release this process's locks on it. */

@@ -17,10 +17,12 @@
 #include "core/terminal.h"
 #include "store/database/database_internal.h"
 #include "store/database/schema.h"
+#include "store/database/schema_check_internal.h"
 
 enum {
-  VALUE_BYTES_MAX = 64 << 20,  /* largest text or blob; a frozen sweep.ini has at most as many bytes */
-  OPERATIONS_PER_CHECK = 50000 /* operations of SQLite's virtual machine: a few milliseconds */
+  VALUE_BYTES_MAX = 64 << 20,   /* largest text or blob; a frozen sweep.ini has at most as many bytes */
+  PATTERN_BYTES_MAX = 50000,    /* longest pattern of LIKE: SQLite's own limit */
+  OPERATIONS_PER_CHECK = 50000  /* operations of SQLite's virtual machine: a few milliseconds */
 };
 
 /* ---- files next to the database ---------------------------------------------------------------------------------- */
@@ -141,10 +143,9 @@ static int restrict_connection(sqlite3 *handle) {
   };
   for (size_t i = 0; i < sizeof options / sizeof *options; i++) sqlite3_db_config(handle, options[i][0], options[i][1],
                                                                                   NULL);
-  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
   sqlite3_busy_timeout(handle, STORE_BUSY_MS);
   sqlite3_extended_result_codes(handle, 1);
-  sqlite3_progress_handler(handle, OPERATIONS_PER_CHECK, should_stop, NULL);
+  store_schema_limit(handle);
   return sqlite3_exec(handle, "PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON", NULL, NULL, NULL);
 }
 
@@ -167,4 +168,12 @@ int store_connection_open(const char *path, int flags, bool is_immutable, sqlite
 
   if (status == SQLITE_OK) status = restrict_connection(*handle);
   return status;
+}
+
+int store_connection_accept(sqlite3 *handle, const char *path) {
+  TRY(store_schema_check(handle, path));
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
+  sqlite3_limit(handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, PATTERN_BYTES_MAX);
+  sqlite3_progress_handler(handle, OPERATIONS_PER_CHECK, should_stop, NULL);
+  return CORE_OK;
 }

@@ -15,7 +15,13 @@ int store_connection_check(const char *path);
 /* Opens a file with the protection that SQLite recommends for foreign ones: none of its views and triggers runs, no
  * file next to it is followed or waited for, no journal deletes other files, values have a limit, and a stop ends every
  * query. Ours are temporary views (schema.h), which hide those of the file. is_immutable: nothing next to the file is
- * read. Returns SQLite's code; the caller closes *handle in any case. */
+ * read. Returns SQLite's code; the caller closes *handle in any case. The connection has narrow limits of size and time
+ * until store_connection_accept. */
 int store_connection_open(const char *path, int flags, bool is_immutable, sqlite3 **handle);
+
+/* Accepts the schema of the file if it has only tables and indexes that a query reads without evaluating what the file
+ * says (schema_check.c), whatever its version; to be called before the first query of a table. CORE_USAGE: the schema is
+ * not one of sweep; CORE_FAIL: SQLite cannot read it, and the message is not set. */
+int store_connection_accept(sqlite3 *handle, const char *path);
 
 #endif

@@ -56,14 +56,20 @@ int store_database_int(StoreDatabase *database, const char *sql, int64_t *value)
 
 /* ---- application and version ------------------------------------------------------------------------------------- */
 
-typedef struct Identity { int64_t application, version, objects, virtual_tables; } Identity;
+typedef struct Identity { int64_t application, version, objects; } Identity;
 
+/* Reads who made the file, and refuses a schema of ours whose tables a query cannot read safely. */
 static int read_identity(StoreDatabase *database, Identity *identity) {
+  *identity = (Identity){0};
   TRY(store_database_int(database, "PRAGMA application_id", &identity->application));
   TRY(store_database_int(database, "PRAGMA user_version", &identity->version));
-  TRY(store_database_int(database, "SELECT count(*) FROM sqlite_schema", &identity->objects));
-  return store_database_int(database, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND rootpage = 0",
-                            &identity->virtual_tables);
+  if (identity->application == 0 && identity->version == 0)
+    TRY(store_database_int(database, "SELECT count(*) FROM main.sqlite_master", &identity->objects));
+  if (identity->application != STORE_SCHEMA_APPLICATION && (identity->version != 0 || identity->objects != 0))
+    return CORE_OK; /* another program's */
+
+  const int code = store_connection_accept(database->handle, database->path);
+  return code == CORE_FAIL ? store_database_error(database, "read") : code;
 }
 
 /* Checks that the file is ours and of a readable version; *version = 0 for an empty file. */
@@ -83,9 +89,6 @@ static int check_identity(StoreDatabase *database, int64_t *version) {
   if (identity.application != STORE_SCHEMA_APPLICATION)
     return core_error(CORE_USAGE, "%s is another program's database: name a results.db created by sweep, or another "
                       "workspace", database->path);
-  if (identity.virtual_tables > 0)
-    return core_error(CORE_USAGE, "%s contains virtual tables, which sweep does not create: it was changed by another "
-                      "program; rebuild it from the run logs with: sweep rebuild", database->path);
   if (identity.version > STORE_SCHEMA_VERSION)
     return core_error(CORE_USAGE, "%s was written by a newer version (schema %lld, this program reads %d); install "
                       "that version, or rebuild it with: sweep rebuild", database->path,
@@ -266,7 +269,7 @@ static int open_for_reading(StoreDatabase *database) {
   int64_t version;
   record_file_identity(database);
   TRY(connect_file(database, SQLITE_OPEN_READONLY, false));
-  int status = sqlite3_exec(database->handle, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
+  int status = sqlite3_exec(database->handle, "SELECT 1 FROM main.sqlite_master", NULL, NULL, NULL);
   if ((status & 0xff) == SQLITE_CANTOPEN || (status & 0xff) == SQLITE_READONLY) TRY(connect_immutable(database));
   TRY(check_identity(database, &version));
   if (version == 0)

@@ -36,7 +36,8 @@ int store_database_close_status(StoreDatabase **database);
 int store_database_finalize(StoreDatabase **database);
 /* Checks that no side file holds commits. CORE_FAIL names the side file. */
 int store_file_check_complete(const char *path);
-/* Whether SQLite's quick check passes; false also if the file is not a database or cannot be opened. */
+/* Whether SQLite's quick check passes; false also if the file is not a database, cannot be opened, or has a schema that
+ * is not of sweep. */
 bool store_file_passes_quick_check(const char *path);
 
 /* Executes constant SQL that returns no rows. */

@@ -30,7 +30,9 @@ bool store_file_passes_quick_check(const char *path) {
     core_error_clear();
     return false;
   }
-  bool passes = store_connection_open(path, SQLITE_OPEN_READONLY, false, &handle) == SQLITE_OK;
+  bool passes = store_connection_open(path, SQLITE_OPEN_READONLY, false, &handle) == SQLITE_OK &&
+                store_connection_accept(handle, path) == CORE_OK;
+  if (!passes) core_error_clear();
   passes = passes && sqlite3_prepare_v2(handle, "PRAGMA quick_check(1)", -1, &statement, NULL) == SQLITE_OK &&
            sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0) &&
            strcmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0;

@@ -112,7 +112,74 @@ static void test_foreign_schema_does_not_run(void **state) {
   assert_int_equal(count, 1);
   store_database_close(&database);
   execute("DROP TABLE run_import; CREATE VIRTUAL TABLE run_import USING rtree(run, a, b)");
-  assert_refused(CORE_USAGE, "virtual tables");
+  assert_refused(CORE_USAGE, "'run_import' is not a table or index that sweep creates");
+}
+
+/* Tables and indexes whose reading or writing evaluates an expression of the file, each in a file of its own. */
+static void test_expressions_of_the_file(void **state) {
+  (void)state;
+  static const char *const refused[] = {
+    "CREATE TABLE t(a, b AS (instr(a, 'b')))",
+    "CREATE TABLE t(a, b TEXT GENERATED ALWAYS AS (a || a) STORED)",
+    "CREATE TABLE t(a, b aS(a))",
+    "CREATE TABLE t(a, b TEXT/**/AS--\n(a LIKE b))",
+    "CREATE TABLE t(a, b TEXT \xef\xbb\xbf" "AS (a LIKE a))",
+    "CREATE TABLE t(a, [AS] TEXT AS (a))",
+    "CREATE TABLE t(a, \"x\"\"y\" TEXT CHECK (a > 1))",
+    "CREATE TABLE t(a, CONSTRAINT c CHECK (a LIKE a))",
+    "CREATE TABLE t(a DEFAULT (hex(zeroblob(9))))",
+    "CREATE TABLE t(a TEXT COLLATE nocase)",
+    "CREATE TABLE t(a REFERENCES run(id))",
+    "CREATE INDEX i ON run(lower(id))",
+    "CREATE INDEX i ON run(id LIKE host)",
+    "CREATE INDEX i ON run(id, host || id)",
+    "CREATE INDEX i ON run((id))",
+    "CREATE INDEX i ON run(id) WHERE id > 'a'",
+    "CREATE UNIQUE INDEX i ON run(id) /* ) */ WHERE id LIKE host",
+    "CREATE VIRTUAL TABLE t USING rtree(id, a, b)",
+    "CREATE TABLE t(a); PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = 'CREATE TABLE t(a, b AS (a LIKE a))' "
+    "WHERE name = 't'",
+  };
+  static const char *const accepted[] = {
+    "CREATE TABLE notes(a INTEGER PRIMARY KEY AUTOINCREMENT, b VARCHAR(20) NOT NULL DEFAULT 'x (CHECK)', c DECIMAL(10, 5)"
+    " DEFAULT -1.5, \"as\" TEXT UNIQUE, UNIQUE(b, c)) -- AS (x)",
+    "CREATE TABLE notes(a INT, b TEXT, PRIMARY KEY(a DESC, b)) WITHOUT ROWID, STRICT",
+    "CREATE UNIQUE INDEX i ON run(\"id\" DESC, host)",
+    "CREATE VIEW v AS SELECT lower(id) FROM run; ANALYZE",
+  };
+
+  for (size_t i = 0; i < sizeof refused / sizeof *refused + sizeof accepted / sizeof *accepted; i++) {
+    const bool is_refused = i < sizeof refused / sizeof *refused;
+    const char *sql = is_refused ? refused[i] : accepted[i - sizeof refused / sizeof *refused];
+    StoreDatabase *database = open_database();
+    store_database_close(&database);
+    execute(sql);
+    if (is_refused) {
+      assert_refused(CORE_USAGE, "is not a table or index that sweep creates");
+      assert_false(store_file_passes_quick_check(database_path));
+    } else {
+      store_database_close(&(StoreDatabase *){open_database()});
+      assert_true(store_file_passes_quick_check(database_path));
+    }
+    assert_int_equal(unlink(database_path), 0);
+  }
+}
+
+/* SQLite reads its own statistics together with the schema. */
+static void test_statistics_take_no_time(void **state) {
+  (void)state;
+  StoreDatabase *database = open_database();
+  store_database_close(&database);
+  execute("CREATE INDEX i ON attempt(host); INSERT INTO attempt(run_id, attempt) VALUES('a', 1), ('b', 1); ANALYZE;"
+          "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = 'CREATE TABLE sqlite_stat1(tbl, idx, stat AS ("
+          "instr(printf(''%.*c'', 20000000, ''a''), printf(''%.*c'', 10000000, ''a'') || ''b'')))'"
+          " WHERE name = 'sqlite_stat1'");
+  alarm(60); /* ends the test if SQLite evaluates it */
+  assert_refused(CORE_USAGE, "was changed by another program");
+  execute("PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = 'CREATE TABLE sqlite_stat1(tbl, idx, stat AS ("
+          "printf(''%.*c'', 20000, ''a'') LIKE ''%a%a%a%a%a%a%a%a%a%a%b''))' WHERE name = 'sqlite_stat1'");
+  assert_refused(CORE_USAGE, "was changed by another program");
+  alarm(0);
 }
 
 static void test_stop_ends_queries(void **state) {
@@ -154,7 +221,8 @@ static void test_queries_end_in_time(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     WORKSPACE_TEST(test_journal_deletes_no_other_file), WORKSPACE_TEST(test_pipes_beside_the_database),
-    WORKSPACE_TEST(test_foreign_schema_does_not_run), WORKSPACE_TEST(test_stop_ends_queries),
+    WORKSPACE_TEST(test_foreign_schema_does_not_run), WORKSPACE_TEST(test_expressions_of_the_file),
+    WORKSPACE_TEST(test_statistics_take_no_time), WORKSPACE_TEST(test_stop_ends_queries),
     WORKSPACE_TEST(test_queries_end_in_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
