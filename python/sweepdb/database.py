@@ -16,14 +16,13 @@ from typing import Any, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from . import frames
+from . import frames, schema
 from .errors import ColumnError, DamagedError, Error, FormatError, MissingError, VersionError
 from .where import Between, Where, holds, mask
 
 SCHEMA_VERSION = 12         # store/database/schema.h
 APPLICATION = 0x53574250    # PRAGMA application_id, "SWBP"
-_SUMMARY = ("sweeps", "task", "algorithm", "best_solve_rate", "last_solve_rate", "best_return", "last_return",
-            "ddr")          # of run_summary
+_SUMMARY = tuple(schema.SUMMARY)
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -86,7 +85,7 @@ class Database:
         own = [c for c in wanted if c not in _SUMMARY]
         own_rows = self._by_id("run", "id", own)
         summary = [c for c in wanted if c in _SUMMARY]
-        summary_rows = self._by_id("run_summary", "run_id", summary) if summary else {}
+        summary_rows = self._summarize(summary)
         table = {}
         for source, names in ((own_rows, own), (summary_rows, summary)):
             for at, name in enumerate(names):
@@ -193,7 +192,7 @@ class Database:
         for run in runs:
             run["settings"] = self._settings_of(run) if settings else {}
         if of_summary:
-            summary = self._by_id("run_summary", "run_id", list(of_summary))
+            summary = self._summarize(list(of_summary))
             runs = [run for run in runs if all(holds(c, value) for c, value in zip(
                 of_summary.values(), summary.get(run["id"], [None] * len(of_summary))))]
         self._check_settings(of_settings, runs)
@@ -222,6 +221,12 @@ class Database:
             return {row[0]: row[1:] for row in
                     self._handle.execute(f"SELECT {_sql_names([key, *names])} FROM {_sql_names([table])}")}
 
+    def _summarize(self, names: list[str]) -> dict[str, tuple]:
+        """Returns columns of SUMMARY by run id."""
+        with self._errors():
+            columns = "".join(f", {schema.SUMMARY[name]}" for name in names)
+            return {row[0]: row[1:] for row in self._handle.execute(f"SELECT run.id{columns} FROM run")} if names else {}
+
     # ---- the file ------------------------------------------------------------------------------------------------
 
     def _connect(self) -> sqlite3.Connection:
@@ -229,7 +234,7 @@ class Database:
         immutable=1 is required, which is valid only for a file without a WAL."""
         uri = self.path.absolute().as_uri()
         handle = sqlite3.connect(uri + "?mode=ro", uri=True, timeout=30)
-        handle.set_progress_handler(lambda: None, 1000000)  # lets Ctrl-C end a query
+        schema.limit(handle)
         try:
             handle.execute("SELECT 1 FROM sqlite_master").fetchone()
             return handle
@@ -243,7 +248,9 @@ class Database:
                 raise Error(f"{self.path}: cannot read all of it: the newest rows are in {neighbor}, and merging them "
                             "needs write permission in that directory; ask its owner to run sweep collect, or copy "
                             "both files to a directory of yours")
-        return sqlite3.connect(uri + "?immutable=1", uri=True)
+        handle = sqlite3.connect(uri + "?immutable=1", uri=True)
+        schema.limit(handle)
+        return handle
 
     def _check_version(self) -> None:
         with self._errors():
@@ -252,6 +259,11 @@ class Database:
             version = self._handle.execute("PRAGMA user_version").fetchone()[0]
         if application != APPLICATION:
             raise FormatError(f"{self.path}: an SQLite database, but not a results.db of sweep")
+        with self._errors():
+            foreign = schema.accept(self._handle)
+        if foreign is not None:
+            raise FormatError(f"{self.path}: changed by another program: {foreign!r} is not a table or index that sweep "
+                              "creates; rebuild it from the run logs with: sweep rebuild")
         if version > SCHEMA_VERSION:
             raise VersionError(f"{self.path}: written by a newer sweep (its schema is {version}, this package reads "
                                f"{SCHEMA_VERSION}); install the package of that version")

@@ -11,7 +11,7 @@ import tempfile
 import numpy as np
 
 import sweepdb
-from sweepdb import database, frames, where
+from sweepdb import database, frames, schema, where
 from sweepdb_check import check, raises, run_doctests
 
 PATH = sys.argv[1]
@@ -155,6 +155,50 @@ def read_all(path):
     results.iterations(), results.evaluations(), results.settings(), results.runs()
 
 
+def rewrite(table, old, new):
+    """SQL that changes the statement of a table in the schema."""
+    return ("UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = ?", (old, new, table))
+
+
+def check_expressions():
+    """What a query would evaluate although it only reads rows."""
+    slow = "(instr(printf('%.*c', 20000000, 'a'), printf('%.*c', 10000000, 'a') || 'b') = 0)"
+    open_schema = "PRAGMA writable_schema = ON"
+    for table, old, new in (
+            ("run", "message TEXT", f"message TEXT AS {slow}"),
+            ("run", "message TEXT", "message TEXT \ufeffAS (host LIKE device)"),
+            ("run", "message TEXT", "message TEXT/**/GENERATED--\n ALWAYS AS (host) STORED"),
+            ("run", "message TEXT", f"message TEXT DEFAULT {slow}"),
+            ("run", "message TEXT", "message TEXT COLLATE nocase"),
+            ("iteration", "  kl REAL", f"  kl REAL AS {slow}"),
+            ("run", "PRIMARY KEY(key)", f"PRIMARY KEY(key), CHECK {slow}"),
+            ("sweep_run_by_run", "(run_id)", f"(run_id) WHERE {slow}"),
+            ("sweep_run_by_run", "(run_id)", "(sweep LIKE run_id)"),
+            ("sweep_run_by_run", "(run_id)", f"({slow})")):
+        path = copy("slow.db", open_schema, rewrite(table, old, new))
+        assert new in open(path, "rb").read().decode("utf-8", "replace"), new
+        raises(sweepdb.FormatError, "is not a table or index that sweep creates", lambda: open_numpy(path))
+    statistics = copy("statistics.db", "ANALYZE", open_schema, rewrite("sqlite_stat1", "idx,stat", f"idx,stat AS {slow}"))
+    raises(sweepdb.Error, "", lambda: open_numpy(statistics))
+    plain = copy("plain.db", "CREATE TABLE notes(a INTEGER PRIMARY KEY AUTOINCREMENT, b VARCHAR(20) DEFAULT 'AS (x)', "
+                 "\"check\" DECIMAL(10, 5) DEFAULT -1.5, UNIQUE(b, a)) -- CHECK (a)",
+                 "CREATE UNIQUE INDEX by_host ON run(host DESC, id)", "ANALYZE")
+    assert len(open_numpy(plain).runs()["id"]) > 0
+
+
+def check_views():
+    """The file's own views are not read, and none stands for a table."""
+    endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT run.*, x AS run_id FROM run, c"
+    path = copy("view.db", "DROP VIEW run_summary", f"CREATE VIEW run_summary AS {endless}")
+    results, handle = open_numpy(path), sqlite3.connect(PATH)
+    found, names = results.runs(["id", *schema.SUMMARY]), ", ".join(["run_id", *schema.SUMMARY])
+    assert [list(row) for row in zip(*(column.tolist() for column in found.values()))] == \
+        [list(row) for row in handle.execute(f"SELECT {names} FROM run_summary ORDER BY run_id")]
+    assert len(results.runs(where={"ddr": sweepdb.between(0, 1e30)})["id"]) > 0
+    path = copy("table.db", "ALTER TABLE run RENAME TO was", f"CREATE VIEW run AS {endless.replace('run', 'was')}")
+    raises(sweepdb.FormatError, "'run' is not a table", lambda: open_numpy(path))
+
+
 def check_read_only():
     before = os.stat(PATH).st_mtime_ns
     results = open_numpy()
@@ -201,6 +245,8 @@ check("pandas and polars, where they are, get the same columns", check_frames)
 check("names of columns never become SQL", check_columns)
 check("files that are missing, something else, or of another version", check_files)
 check("damaged files", check_damage)
+check("expressions in the schema of the file", check_expressions)
+check("views of the file", check_views)
 check("nothing is written", check_read_only)
 check("another user's directory", check_other_user)
 check("doctests", check_doctests)
