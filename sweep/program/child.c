@@ -170,6 +170,11 @@ static _Noreturn void exec_program(const ProgramStart *start, const Arguments *a
     fprintf(stderr, "cannot change to %s: %s\n", start->directory, strerror(errno));
     _exit(126);
   }
+  const char *changed = program_code_watch_find_changed(start->code);
+  if (changed) {
+    fprintf(stderr, "not started: its code %s was changed just now, and others can change it\n", changed);
+    _exit(126);
+  }
   execvp(arguments->items[0], arguments->items);
   fail_exec(arguments->items[0]);
 }

@@ -8,6 +8,7 @@
 
 #include "core/config/config.h"
 #include "core/config/script.h"
+#include "sweep/program/code_watch.h"
 
 typedef struct ProgramStart {
   const CoreConfig *config;
@@ -17,6 +18,7 @@ typedef struct ProgramStart {
   int attempt;
   bool continues;               /* resumes an earlier attempt: `resume` is appended */
   int64_t threads;              /* OMP_NUM_THREADS unless the user has set it; 0: unknown */
+  const ProgramCodeWatch *code; /* files that must not have changed when it is executed */
   char *const *launcher;        /* arguments before the command, e.g. srun; NULL-terminated. NULL: none */
 } ProgramStart;
 

@@ -23,15 +23,15 @@ static bool has_abandoned_rest(const ProgramEnding *ending) {
 
 StoreStatus program_ending_status(const ProgramEnding *ending) {
   const int status = ending->child->status, code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  if (code == EXIT_DIVERGED) return STORE_DIVERGED;
-  if (ending->is_stalled) return STORE_FAILED;
+  if (code == EXIT_DIVERGED && !ending->changed_code) return STORE_DIVERGED;
+  if (ending->is_stalled || ending->changed_code) return STORE_FAILED;
   if (code == CORE_OK && has_reached_end(ending)) return STORE_FINISHED;
   if (ending->was_stopped || code == CORE_REQUEUE) return STORE_STOPPED;
   return code == CORE_OK && !has_abandoned_rest(ending) ? STORE_FINISHED : STORE_FAILED;
 }
 
 bool program_ending_is_kill(const ProgramEnding *ending) {
-  return !ending->was_stopped && !ending->is_stalled && program_child_signal(ending->child) == SIGKILL &&
+  return !ending->was_stopped && !ending->is_stalled && !ending->changed_code && program_child_signal(ending->child) == SIGKILL &&
          !program_child_has_used_cpu(ending->child);
 }
 
@@ -57,7 +57,10 @@ void program_ending_describe(const ProgramEnding *ending, char *message, size_t 
   const int signal = program_child_signal(ending->child), code = WEXITSTATUS(ending->child->status);
   const char *reason = ending->reason, *separator = *reason ? ": " : "";
 
-  if (ending->is_stalled) {
+  if (ending->changed_code) {
+    snprintf(message, size, "its code %s was changed while the program started, so it was killed; others can change "
+             "that file: see whether it is still what you trust", ending->changed_code);
+  } else if (ending->is_stalled) {
     snprintf(message, size, "stalled: no record for %s (stall); its log may say why",
              core_script_text(ending->config->program, CORE_SCRIPT_stall));
   } else if (code == CORE_OK && signal == 0) {

@@ -18,6 +18,7 @@ typedef struct ProgramEnding {
   double step;                  /* last step; NaN: none */
   bool was_stopped;             /* it was asked to stop before it ended */
   bool is_stalled;              /* it was ended since it logged nothing */
+  const char *changed_code;     /* file whose change while the program started ended it; NULL: none */
   bool has_left_rest;           /* its first process ended by itself, and others had to be ended */
 } ProgramEnding;
 

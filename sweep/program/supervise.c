@@ -22,6 +22,7 @@
 #include "store/workspace/run.h"
 #include "sweep/commands.h"
 #include "sweep/program/child.h"
+#include "sweep/program/code_watch.h"
 #include "sweep/program/ending.h"
 #include "sweep/program/logs.h"
 #include "sweep/program/output.h"
@@ -36,6 +37,8 @@ enum {
   SILENCE_MIN_S = 60,           /* a run without records for longer is silent, */
   SILENCE_GAPS = 3,             /* if that is three times its longest gap between records */
   METRICS_INTERVAL_MS = 500,
+  OPENING_S = 5,                /* time in which an interpreter opens its script, */
+  SETUP_OPENING_S = 60,         /* after `setup` or a launcher */
   NAMES_AFTER_S = 45            /* time after which missing metrics are told */
 };
 
@@ -61,6 +64,8 @@ typedef struct Supervisor {
   ProgramSink sink;
   ProgramLogs *logs;
   ProgramChild child;
+  ProgramCodeWatch code;        /* files of its code that others can change */
+  const char *changed_code;     /* the one that was changed while the program started; NULL: none */
   ProgramTreeStop told;         /* the processes that were told to stop */
   bool is_stalled;              /* told to stop because it logged nothing */
   bool has_left_rest;           /* its first process ended, and others had to be told to */
@@ -177,6 +182,16 @@ static void end_stalled(Supervisor *s) {
   program_tree_tell(&s->told, SIGTERM, false);
 }
 
+/* Kills a program whose code is changed while its interpreter may be opening it. */
+static void end_changed(Supervisor *s) {
+  const bool has_setup = *core_script_text(s->config.program, CORE_SCRIPT_setup) || s->options->launcher.count > 0;
+  if (s->changed_code || core_clock_s() - s->start_s > (has_setup ? SETUP_OPENING_S : OPENING_S)) return;
+  s->changed_code = program_code_watch_find_changed(&s->code);
+  if (!s->changed_code) return;
+  kill(-s->child.process, SIGKILL);
+  program_processes_kill(s->id, s->dir);
+}
+
 /* Handles the end of the first process: the others have a moment, then they are told to stop. */
 static void end_rest(Supervisor *s) {
   char name[64];
@@ -196,6 +211,7 @@ static void end_rest(Supervisor *s) {
 static void watch(Supervisor *s, int signals) {
   while (program_child_reap(&s->child)) {
     wait_events(s, signals);
+    end_changed(s);
     end_stalled(s);
     end_rest(s);
     if (!program_tree_continue(&s->told, s->grace_s)) break;
@@ -208,6 +224,7 @@ static void watch(Supervisor *s, int signals) {
     }
   }
 
+  end_changed(s); /* also of a program that is over already */
   if (s->ended_s <= 0) s->ended_s = core_clock_s();
   if (s->stop_s <= 0 && program_child_signal(&s->child) == SIGTERM) wait_events(s, signals); /* sent to both */
   program_output_read(&s->output, &s->child);
@@ -222,7 +239,7 @@ static ProgramEnding make_ending(const Supervisor *s, const CoreScriptRun *run) 
   return (ProgramEnding){.child = &s->child, .config = &s->config, .run = run, .directory = s->directory,
                          .reason = s->output.reason.text, .step = program_logs_step(s->logs),
                          .was_stopped = s->stop_s > 0 && is_stop_first, .is_stalled = s->is_stalled,
-                         .has_left_rest = s->has_left_rest};
+                         .changed_code = s->changed_code, .has_left_rest = s->has_left_rest};
 }
 
 /* Describes a finished run without metrics, probably a mistake, for `sweep status --runs`. */
@@ -392,10 +409,11 @@ static int start(Supervisor *s) {
   const ProgramStart started = {.config = &s->config, .run = run, .directory = s->directory,
                                 .metrics = program_source_metrics(s->source),
                                 .output = program_source_output(s->source), .attempt = s->state.attempt,
-                                .continues = continues, .threads = s->options->threads,
+                                .code = &s->code, .continues = continues, .threads = s->options->threads,
                                 .launcher = s->options->launcher.count ? (char *const *)s->options->launcher.items
                                                                        : NULL};
   TRY(program_child_log(&started));
+  TRY(program_code_watch_begin(&s->config, &s->code));
   TRY(program_child_start(&started, &s->child));
   program_source_add_process(s->source, s->child.process);
   return CORE_OK;
@@ -478,6 +496,7 @@ static int supervise(void *context, const char **operands, size_t count) {
   program_sink_free(&s.sink);
   program_tail_free(&s.output.error);
   program_tree_stop_free(&s.told);
+  program_code_watch_free(&s.code);
   if (s.output.log) {
     core_log_open(NULL, CORE_LOG_INFO);
     fclose(s.output.log);

@@ -102,13 +102,31 @@ own "one in a sticky directory" 0 "1 finished" 644 1777; rm -f "$XDG"
 own "one of another" 2 "it belongs to user $mal" 644 755 $mal; rm -f "$XDG"
 printf '#!/bin/sh\ntrue\n' > shared/run.sh; chown $mal shared/run.sh; chmod 755 shared
 experiment code "sh run.sh" "cwd = $tap_dir/shared"; sed -i '/^code = none/d' "$home/code.ini"
-tap_run "code of another" 2 "its code $tap_dir/shared/run.sh belongs to user $mal" submit "$home/code.ini"
+tap_run "code of another" 2 "its code $tap_dir/shared/run.sh belongs to user $mal, and what is put there while a run starts" submit "$home/code.ini"
 chown $ada shared/run.sh; chown $mal shared
 tap_run "code in a directory of another" 2 "the directory of its code belongs to user $mal" submit "$home/code.ini"
 chown $ada:$group shared shared/run.sh; chmod 2775 shared
 tap_run "code in a directory of her group" 2 "the group $group can change the directory of its code" submit "$home/code.ini"
 tap_run "which she may trust" 0 "1 finished" submit "$home/code.ini" --trust
 tap_run "once" 0 "1 finished" submit "$home/code.ini" --force
+
+# ---- code that others can change is watched while the program starts
+printf '#!/bin/sh\ntouch %s\n' "$ran" > other.sh; printf '#!/bin/sh\ntrue\n' > good.sh; chmod 755 good.sh other.sh
+rm -f out/halt; mal sh -c "until [ -e $tap_dir/out/halt ]; do cp $tap_dir/other.sh shared/new && mv -f shared/new shared/run.sh; cp $tap_dir/good.sh shared/new && mv -f shared/new shared/run.sh; done" & swap=$!
+submit "$home/code.ini" --force > said 2>&1
+touch out/halt; wait $swap 2> /dev/null
+still "code that is exchanged all the time"
+tap_check "and it is not started" "$(grep -q -e 'is being changed' -e 'edited since' -e 'not trusted' said || cat said)"
+rm -f shared/run.sh shared/new; printf '#!/bin/sh\ntrue\n' > shared/run.sh; chown $ada shared/run.sh
+tap_run "as it was, it runs" 0 "1 finished" submit "$home/code.ini" --trust --force
+printf '#!/bin/sh\ntouch %s/out/started\nuntil [ -e %s/out/go ]; do sleep 0.1; done\n' "$tap_dir" "$tap_dir" > shared/run.sh
+rm -f out/go out/started
+submit "$home/code.ini" --trust --force > said 2>&1 & waiting=$!
+tap_wait 60 test -e out/started
+mal sh -c "cp $tap_dir/other.sh shared/new && mv -f shared/new shared/run.sh"
+tap_wait 20 eval '! kill -0 $waiting 2> /dev/null'; touch out/go; wait $waiting
+tap_check "a program whose code is exchanged as it starts is killed" "$(grep -q 'failed: its code .*/shared/run.sh was changed while the program started' said || cat said)"
+rm -f out/go out/started "$ran"
 
 # ---- files of a run: links to her private ones, planted before it starts
 secret=$home/secret
@@ -176,7 +194,7 @@ outside() { # NAME METRICS WHO LINK TARGET [shown]: WHO makes LINK in logs/ whil
   experiment mine "sh -c 'echo x 1; until [ -e $tap_dir/out/go ]; do sleep 0.05; done'" "metrics = $2"
   ada sweep submit "$home/mine.ini" --root "$w" --local > said 2>&1
   tap_wait 60 running
-  ${LINK:-ln -s} "$5" "logs/$4"; chown -h "$3:$group" "logs/$4"
+  if [ "$3" = 0 ]; then ln -s "$5" "logs/$4"; else as "$3" ${LINK:-ln -s} "$5" "logs/$4"; fi
   ${MORE:-:}
   touch out/go; tap_wait 60 gone_run; ada sweep collect --root "$w" > /dev/null 2>&1
   local found; found=$(find "$w" -type f -exec grep -l -a -e PRIVATEWORD -e 123456 {} +)
