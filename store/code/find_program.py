@@ -28,6 +28,10 @@ STARTERS = {"accelerate", "torchrun", "deepspeed", "uv", "uvx", "poetry", "conda
             "rye", "hatch", "pixi", "coverage", "kernprof", "ipython", "composer", "fabric", "lightning", "horovodrun"}
 SOURCES = (".py", ".pyx", ".sh", ".c", ".cc", ".cpp", ".cu")
 SHELLS = {"sh", "bash", "dash", "zsh", "ksh"}
+INTERPRETERS = {"perl", "ruby", "Rscript", "julia", "node", "lua", "luajit", "octave", "tclsh", "php", "awk", "gawk", "make"}
+SCRIPTS = SOURCES + (".pyw", ".bash", ".zsh", ".ksh", ".pl", ".rb", ".R", ".r", ".jl", ".js", ".lua", ".tcl", ".php", ".m")
+LAUNCHERS = {"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "srun", "jsrun", "aprun", "env", "nice", "time"}
+SYSTEM = ("/bin/", "/sbin/", "/usr/", "/lib/", "/lib64/", "/opt/", "/etc/", "/snap/", "/nix/", "/gnu/", "/proc/", "/dev/")
 FAR = "../../../"
 INSTALLED = {"site-packages", "dist-packages", "__pycache__"}
 
@@ -74,6 +78,22 @@ def evaluate(node, path):
     if name in ("abspath", "realpath", "normpath", "str", "Path", "PurePath", "fspath", "expanduser"):
         return parts[0]
     return os.path.join(*parts) if name in ("join", "joinpath") else None
+
+
+def is_system(path):
+    """Whether an absolute path is a file of the system, which no user but root can change."""
+    real = os.path.realpath(path)
+    status = os.stat(real)
+    return real.startswith(SYSTEM) and status.st_uid == 0 and not status.st_mode & 0o022
+
+
+def is_executable(path):
+    """Whether a file is a program or a script by itself, not data that happens to have the permission."""
+    if not os.access(path, os.X_OK | os.R_OK):
+        return False
+    with open(path, "rb") as file:
+        first = file.read(4)
+    return first.startswith(b"#!") or first == b"\x7fELF"
 
 
 class Finder:
@@ -396,7 +416,7 @@ class Finder:
             self.bases.append(folder)
         self.add_words(words, "a shell script")
 
-    def add_file(self, path, is_shell):
+    def add_file(self, path, is_shell, is_python=False):
         """Adds a file of the command by its kind. Returns whether it is a script."""
         try:
             with open(path, "rb") as file:
@@ -405,7 +425,7 @@ class Finder:
             self.skip(self.name_of(path), problem.strerror)
             return False
         line = first.split(b"\n")[0] if first.startswith(b"#!") else b""
-        if path.endswith((".py", ".pyw")) or re.search(rb"python", line):
+        if path.endswith((".py", ".pyw")) or re.search(rb"python", line) or (is_python and "." not in os.path.basename(path)):
             self.add_script(path)
             return True
         self.add(path, os.path.dirname(os.path.abspath(path)))
@@ -418,14 +438,23 @@ class Finder:
             return True
         return False
 
-    def find_word(self, word):
-        """Finds the file of a word; of an absolute one only if it is below the working directory or a Python file."""
+    def is_program(self, path, is_opened):
+        """Whether a file that the command names by an absolute path is code: an interpreter opens it, or it is executed."""
+        if os.path.basename(path) in LAUNCHERS or is_system(path) or not self.is_own(path, os.sep):
+            return False
+        return is_opened or path.endswith(SCRIPTS) or is_executable(path)
+
+    def find_word(self, word, is_opened=False):
+        """Finds the file of a word. is_opened: an interpreter takes it as its script."""
         for base in self.bases:
             path = os.path.join(base, word)
             if is_file(os.path.join(path, "__main__.py")):
                 path = os.path.join(path, "__main__.py")
-            is_near = not os.path.isabs(word) or self.is_below(os.path.abspath(path)) or path.endswith(".py")
-            if is_near and is_file(path) and self.is_own(path, self.directory if self.is_below(path) else os.path.dirname(path)):
+            if not is_file(path):
+                continue
+            if os.path.isabs(word) and not self.is_below(os.path.abspath(path)):
+                return path if self.is_program(path, is_opened) else None
+            if self.is_own(path, self.directory if self.is_below(path) else os.path.dirname(path)):
                 return path
         return None
 
@@ -436,7 +465,7 @@ class Finder:
 
     def add_words(self, words, where):
         """Adds what the words of a command name: scripts, modules, code in the command itself."""
-        is_python = is_shell = False
+        is_python = is_shell = is_other = False
         missing = []
         found = len(self.files)
         following = iter(range(len(words)))
@@ -448,6 +477,9 @@ class Finder:
                 continue
             if base in SHELLS:
                 is_shell = True
+                continue
+            if base in INTERPRETERS:
+                is_other = True
                 continue
             if is_cluster and word.endswith("c") and value is not None and (is_python or is_shell):
                 if is_shell:
@@ -470,11 +502,12 @@ class Finder:
             elif word and "\0" not in word:
                 if word in self.entries and self.add_main(self.entries[word]):
                     continue
-                path = self.find_word(word) or (self.find_tail(word) if where else None)
-                if path and self.add_file(path, is_shell):
+                is_opened = is_python or is_shell or is_other
+                path = self.find_word(word, is_opened) or (self.find_tail(word) if where else None)
+                if path and self.add_file(path, is_shell, is_python):
                     is_python = is_shell = False
                 elif path:
-                    pass
+                    is_other = False
                 elif word.endswith(".py") and where:
                     self.skip(word, "named by %s, but not found" % where)
                 elif "=" in word and is_file(os.path.join(self.directory, word.partition("=")[2])):

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/log.h"
 #include "core/memory.h"
@@ -88,13 +89,39 @@ static void add_name(const char *name, CoreText *files) {
     core_text_appendf(files, "%s%s", files->length ? " " : "", name);
 }
 
-/* Adds words that name files below the working directory. Absolute paths are programs of the system. */
+/* Whether an absolute path is a program or script that is not the system's. */
+static bool is_own_program(const char *path) {
+  static const char *const system[] = {"/bin/", "/sbin/", "/usr/", "/lib/", "/lib64/", "/opt/", "/etc/", "/snap/",
+                                       "/nix/", "/gnu/", "/proc/", "/dev/"};
+  struct stat status;
+  if (*path != '/' || stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  for (size_t i = 0; i < sizeof system / sizeof *system; i++)
+    if (strncmp(path, system[i], strlen(system[i])) == 0 && status.st_uid == 0 && !(status.st_mode & 022)) return false;
+  return true;
+}
+
+/* Whether a file is executed as it is, or has the name of a script. */
+static bool is_executed(const char *path) {
+  const char *extension = strrchr(path, '.');
+  if (access(path, X_OK) == 0) return true;
+  return extension && (strcmp(extension, ".sh") == 0 || strcmp(extension, ".py") == 0);
+}
+
+/* Adds words that name files below the working directory, and programs and scripts elsewhere. */
 static void add_named_files(const Words *words, const char *directory, CoreText *files) {
-  for (size_t i = 0; i < words->count; i++)
-    if (*words->items[i] != '/' && *words->items[i] && !strpbrk(words->items[i], " \t\"'\\") &&
-        is_plain_file(directory, words->items[i]))
-      add_name(words->items[i], files);
+  for (size_t i = 0; i < words->count; i++) {
+    const char *word = words->items[i];
+    if (!*word || strpbrk(word, " \t\"'\\")) continue;
+    if (*word == '/' ? is_own_program(word) && is_executed(word) : is_plain_file(directory, word)) add_name(word, files);
+  }
   core_error_clear();
+}
+
+/* Whether the command names a file by an absolute path that may be code, also within sh -c "...". */
+static bool names_elsewhere(const Words *words) {
+  for (size_t i = 0; i < words->count; i++)
+    if (is_own_program(words->items[i]) || (strchr(words->items[i], ' ') && strchr(words->items[i], '/'))) return true;
+  return false;
 }
 
 /* Whether the command may start Python, also within sh -c "...". */
@@ -153,7 +180,7 @@ static int find(const CoreScript *program, Words *words, StoreScriptFiles *found
 
   add_named_files(words, directory, &found->files);
   const bool has_python = is_python(words), is_project = is_plain_file(directory, "pyproject.toml");
-  if (!has_python && !is_project && found->files.length == 0) return CORE_OK;
+  if (!has_python && !is_project && !names_elsewhere(words) && found->files.length == 0) return CORE_OK;
 
   CoreText named = found->files;
   found->files = (CoreText){0};

@@ -127,6 +127,39 @@ from random import choice' > x.py
   tap_run "nor does more of it" 2 "(helper.py changed)" sweep extend edited seeds=3
   tap_run "submit says what keeps the old code" 0 "helper.py changed since these runs: 2 runs keep the old code" sweep submit edited.ini --no-start
 
+  # ---- programs and scripts that a command names by their absolute paths
+  mkdir -p ../far/env/bin ../far/data
+  for name in run.sh plain other.pl t.jl; do echo 'echo 1' > ../far/$name; done
+  printf '#!/bin/sh\ntrue\n' > ../far/started; cp /bin/true ../far/compiled; echo 'import near' > ../far/train.py; touch ../far/near.py
+  echo 'import near' > ../far/script; echo x > ../far/data/set.bin; cp ../far/started ../far/env/bin/tool; touch ../far/env/pyvenv.cfg
+  chmod 755 ../far/started ../far/compiled ../far/data/set.bin ../far/env/bin/tool; cp ../far/compiled ../far/mpirun
+  far=$tap_dir/far
+  while IFS='|' read -r command files; do hashes "$command" "${command//FAR/$far}" "$files"; done <<'END'
+sh FAR/run.sh|../far/run.sh
+env sh FAR/run.sh|../far/run.sh
+FAR/started|../far/started
+FAR/compiled --lr 1|../far/compiled
+bash -e FAR/run.sh --data FAR/data/set.bin|../far/run.sh
+bash FAR/plain FAR/data/set.bin|../far/plain
+env -i A=b sh FAR/run.sh|../far/run.sh
+nice -n 5 python3 FAR/train.py|../far/train.py, ../far/near.py
+python3 -u FAR/train.py --out FAR/new|../far/train.py, ../far/near.py
+python3 FAR/script|../far/script, ../far/near.py
+time FAR/started|../far/started
+srun -n 2 FAR/compiled|../far/compiled
+mpirun -n 2 FAR/compiled|../far/compiled
+FAR/mpirun -n 2 FAR/compiled|../far/compiled
+FAR/env/bin/tool FAR/run.sh|../far/run.sh
+perl FAR/other.pl|../far/other.pl
+julia --project FAR/t.jl|../far/t.jl
+timeout -k 5 10 stdbuf -o L FAR/started FAR/data/set.bin|../far/started
+sh -c "cd / && FAR/started && sh FAR/plain"|../far/plain, ../far/started
+/usr/bin/env bash FAR/run.sh|../far/run.sh
+END
+  ini data "/bin/true $far/data/set.bin"
+  tap_check "but neither the system's nor data" "$(sweep plan data.ini --no-check 2>&1 | grep '^code')"
+  tap_check "without Python, too" "$(diff <(SWEEP_PYTHON=/bin/false code_of "env sh $far/run.sh $far/data/../started") <(echo "$far/run.sh, $far/data/../started"))"
+
   # ---- what the program gets
   printf 'import argparse\np = argparse.ArgumentParser()\np.add_argument("--bias", type=float)\np.add_argument("--cuda", action="store_true")
 p.add_argument("--no-clip", action="store_false", dest="clip")\np.add_argument("--anneal", action=argparse.BooleanOptionalAction)
