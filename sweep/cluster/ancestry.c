@@ -53,7 +53,11 @@ static int read_other(SweepAncestry *ancestry, const char *name) {
   OtherSweep *other = &ancestry->others[ancestry->other_count];
   SweepManifest manifest;
   *other = (OtherSweep){0};
-  TRY(sweep_manifest_read(ancestry->root, name, &manifest));
+  const int read = sweep_manifest_read(ancestry->root, name, &manifest);
+  if (read != CORE_OK) {
+    ancestry->other_count++; /* it has no runs then */
+    return sweep_common_pass_over(ancestry->root, name, read);
+  }
   const int code = sweep_job_map_read(ancestry->root, &manifest, &other->job_map);
   sweep_id_set_add_all(&other->ids, (const char(*)[CORE_RUN_ID])manifest.ids, manifest.count);
   sweep_manifest_free(&manifest);

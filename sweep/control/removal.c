@@ -151,7 +151,7 @@ static int find_owner(const char *root, const char *id, char owner[SWEEP_NAME]) 
 
   for (size_t i = 0; i < count; i++) {
     SweepManifest manifest = {0};
-    if (code == CORE_OK) code = sweep_manifest_read(root, names[i], &manifest);
+    if (code == CORE_OK) code = sweep_common_pass_over(root, names[i], sweep_manifest_read(root, names[i], &manifest));
     bool has = false;
     for (size_t k = 0; k < manifest.count && !has; k++) has = strcmp(manifest.ids[k], id) == 0;
     if (has) core_text_appendf(&owners, "%s%s", found++ ? ", " : "", names[i]);

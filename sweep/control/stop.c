@@ -100,8 +100,9 @@ static int stop_all(const StopOptions *options) {
   for (size_t i = 0; i < count; i++) {
     SweepQueueRequest request;
     bool is_queued = false;
-    if (code == CORE_OK) code = sweep_queue_read(root, names[i], &request, &is_queued);
-    if (code == CORE_OK && is_queued) code = stop_sweep(options, names[i]);
+    const int read = code == CORE_OK ? sweep_queue_read(root, names[i], &request, &is_queued) : code;
+    if (code == CORE_OK) code = sweep_common_pass_over(root, names[i], read);
+    if (read == CORE_OK && is_queued) code = stop_sweep(options, names[i]);
     free(names[i]);
   }
   free(names);

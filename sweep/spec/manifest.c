@@ -185,7 +185,8 @@ int sweep_manifest_add_ids(const char *root, const char *except, SweepIdSet *ids
   for (size_t i = 0; i < count; i++) {
     SweepManifest manifest = {0};
     const bool is_included = !except || strcmp(names[i], except) != 0;
-    if (code == CORE_OK && is_included) code = sweep_manifest_read(root, names[i], &manifest);
+    if (code == CORE_OK && is_included)
+      code = sweep_common_pass_over(root, names[i], sweep_manifest_read(root, names[i], &manifest));
     sweep_id_set_add_all(ids, (const char(*)[CORE_RUN_ID])manifest.ids, manifest.count);
     sweep_manifest_free(&manifest);
     free(names[i]);

@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/stat.h>
 
+#include "core/log.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "store/workspace/run_name.h"
@@ -42,6 +44,18 @@ int sweep_common_list(const char *root, char ***names, size_t *count) {
     else free((*names)[i]);
   }
   *count = sweeps;
+  return CORE_OK;
+}
+
+int sweep_common_pass_over(const char *root, const char *name, int code) {
+  char path[CORE_PATH_MAX], message[1024];
+  struct stat status;
+  if (code == CORE_OK) return CORE_OK;
+  snprintf(message, sizeof message, "%s", core_error_message());
+  const bool is_found = store_path_sweep(root, name, NULL, path) == CORE_OK && lstat(path, &status) == 0;
+  if (!is_found || status.st_uid == geteuid()) return core_error(code, "%s", message);
+  core_error_clear();
+  core_warn("%s; the sweep %s of another user is left out", message, name);
   return CORE_OK;
 }
 

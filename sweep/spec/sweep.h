@@ -61,6 +61,9 @@ int sweep_common_name(const SweepCommon *common, const char *operand, char name[
 /* Lists the sweeps of a workspace: sorted names of directories in sweeps/ with a manifest. An empty list is not an
  * error. Caller frees each name and the array. */
 int sweep_common_list(const char *root, char ***names, size_t *count);
+/* Decides about one of all sweeps whose files could not be read: CORE_OK with a warning if it is another user's, who
+ * could keep everyone else from working; else `code`, whose message stays. CORE_OK stays CORE_OK. */
+int sweep_common_pass_over(const char *root, const char *name, int code);
 
 /* Sweep or run that an operand SWEEP|RUN names. */
 typedef struct SweepTarget {

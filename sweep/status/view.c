@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "store/workspace/paths.h"
 #include "sweep/cluster/journal.h"
+#include "sweep/spec/sweep.h"
 
 /* ---- results.db -------------------------------------------------------------------------------------------------- */
 
@@ -119,8 +120,10 @@ static void read_progress(const SweepViewOptions *asked, StoreDatabase *database
   *problem = '\0';
   for (size_t i = 0; i < *count; i++) {
     view[read].root = asked->root;
-    if (sweep_progress_read(asked->root, names[i], database, &view[read].progress) == CORE_OK) read++;
-    else if (!*problem) snprintf(problem, SWEEP_VIEW_PROBLEM, "%s", core_error_message());
+    int code = sweep_progress_read(asked->root, names[i], database, &view[read].progress);
+    if (code == CORE_OK) read++;
+    else if (*count > 1 && !asked->is_repeated) code = sweep_common_pass_over(asked->root, names[i], code);
+    if (code != CORE_OK && !*problem) snprintf(problem, SWEEP_VIEW_PROBLEM, "%s", core_error_message());
   }
   *count = read;
 }

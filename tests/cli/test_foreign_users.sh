@@ -234,6 +234,30 @@ tap_check "and sweep stop does not end it" "$(kill -0 $editor 2> /dev/null || ca
 kill $editor; wait $editor 2> /dev/null
 mal sweep stop his --root "$w" --no-wait > /dev/null 2>&1
 
+# ---- a sweep of his that cannot be read
+fresh; submit "$home/mine.ini" > /dev/null 2>&1
+mal sweep submit "$tap_dir/home.$mal/his.ini" --root "$w" --local --no-start > /dev/null 2>&1
+ada sweep collect --root "$w" > /dev/null; rm -rf whole; cp -a "$w" whole
+id=$(tail -1 "$w/sweeps/mine/manifest.tsv" | cut -f2)
+for kind in manifest.tsv:pipe manifest.tsv:unreadable manifest.tsv:garbage manifest.tsv:folder manifest.tsv:link queued:pipe queued:folder queued:garbage sweep.ini:pipe; do
+  problems=''
+  for command in "status" "status --json" "status mine" "collect" "archive mine --yes" "rm $id --dry-run" "rm --stale mine --dry-run" "stop" "logs $id" "rm mine --yes"; do
+    rm -rf "$w"; cp -a whole "$w"; file=$w/sweeps/his/${kind%:*}; mal rm -f "$file"
+    case ${kind#*:} in
+      pipe) mal mkfifo "$file" ;;
+      unreadable) mal install -m 600 /dev/null "$file" ;;
+      garbage) mal sh -c "head -c 3000 /dev/urandom > $file" ;;
+      folder) mal mkdir "$file" ;;
+      link) mal ln -s /etc/hostname "$file" ;;
+    esac
+    ada sweep $command --root "$w" > said 2>&1; code=$?
+    [ $code -eq 0 ] || problems+="$command: exit $code: $(tail -1 said)"$'\n'
+  done
+  tap_check "his broken ${kind/:/, a } keeps no command from its work" "$problems"
+done
+rm -rf "$w"; cp -a whole "$w"; rm -f "$w/sweeps/his/manifest.tsv"; mkfifo "$w/sweeps/his/manifest.tsv"; chown -R $ada "$w/sweeps/his"
+tap_run "but one of her own may share runs with what is removed" 1 "it is not a regular file but a pipe" ada sweep rm mine --yes --root "$w"
+
 # ---- a link in place of an experiment file
 rm -f "$home/.config/sweep/trusted"; rm -rf shared; mkdir shared; chown $ada:$group shared; chmod 2775 shared
 experiment copied true; cp "$home/mine.ini" shared/mine.ini; chown $ada:$group shared/mine.ini; chmod 644 shared/mine.ini
