@@ -1,6 +1,8 @@
 /* Decodes and classifies characters (unicode.h). */
 #include "core/unicode.h"
 
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 uint32_t core_unicode_next(const char **cursor) {
@@ -129,4 +131,16 @@ void core_unicode_mask_line(char *text) {
   core_unicode_mask(text);
   for (char *c = text; *c; c++)
     if (*c == '\n' || *c == '\t') *c = ' ';
+}
+
+void core_unicode_print(FILE *out, const char *format, ...) {
+  char *text = NULL;
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vasprintf(&text, format, arguments);
+  va_end(arguments);
+  if (length < 0) return;
+  core_unicode_mask(text);
+  fputs(text, out);
+  free(text);
 }

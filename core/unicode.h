@@ -3,6 +3,7 @@
 #define CORE_UNICODE_H
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "core/text.h"
 
@@ -41,5 +42,9 @@ bool core_unicode_is_unsafe(uint32_t code);
  * people (files, results.db, answers of programs) passes here before a terminal shows it. */
 void core_unicode_mask(char *text);
 void core_unicode_mask_line(char *text); /* also newlines and tabs, by blanks */
+
+/* Prints like fprintf, masked: for names of files and directories, which others may have chosen. Colors are masked,
+ * too. */
+void core_unicode_print(FILE *out, const char *format, ...) CORE_PRINTF(2, 3);
 
 #endif

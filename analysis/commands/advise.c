@@ -18,6 +18,7 @@
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/terminal.h"
+#include "core/unicode.h"
 
 enum { CONFIGURATIONS_MIN = 4, SEEDS_MIN = 2, PROPOSALS_MAX = 12 };
 
@@ -341,7 +342,8 @@ static int write_experiment(const Advice *advice, const Request *request) {
   int code = number ? core_files_write_atomic(request->output, ini.data, ini.length) : CORE_OK;
   core_text_free(&ini);
   if (request->json) return code;
-  if (code == CORE_OK && number) printf("\nwritten: %s; next: sweep plan %s\n", request->output, request->output);
+  if (code == CORE_OK && number) core_unicode_print(stdout, "\nwritten: %s; next: sweep plan %s\n", request->output,
+                                                    request->output);
   else if (code == CORE_OK) printf("\nno proposal fits into %.3g hours: nothing was written\n", request->hours);
   return code;
 }

@@ -17,6 +17,7 @@
 #include "core/command/options.h"
 #include "core/json.h"
 #include "core/memory.h"
+#include "core/unicode.h"
 #include "core/version.h"
 #include "store/database/query.h"
 #include "store/database/schema.h"
@@ -176,7 +177,7 @@ static int export_table(StoreDatabase *database, const StoreTable *table, const 
   TRY(core_files_path(path, "%s/%s.%s", directory, table->name, format == AS_CSV ? "csv" : "jsonl"));
   TRY(export_file_begin(path, &file));
   const int code = export_file_end(&file, write_rows(database, table, sweep, format, file.stream, rows));
-  if (code == CORE_OK) printf("%s  %lld rows\n", path, (long long)*rows);
+  if (code == CORE_OK) core_unicode_print(stdout, "%s  %lld rows\n", path, (long long)*rows);
   return code;
 }
 
@@ -212,7 +213,7 @@ static int export_files(const Request *request, StoreDatabase *database, Format 
       code = export_table(database, &tables[t], request->sweep, format, directory, &rows[t]);
   if (code == CORE_OK) code = write_schema(directory, format, rows);
   free(rows);
-  if (code == CORE_OK) printf("%s/schema.json\n", directory);
+  if (code == CORE_OK) core_unicode_print(stdout, "%s/schema.json\n", directory);
   return code;
 }
 

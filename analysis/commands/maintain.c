@@ -9,6 +9,7 @@
 #include "core/command/options.h"
 #include "core/json.h"
 #include "core/terminal.h"
+#include "core/unicode.h"
 #include "store/care/maintain.h"
 
 /* ---- check ------------------------------------------------------------------------------------------------------ */
@@ -39,7 +40,8 @@ static void print_summary(const StoreCheck *check, const Report *report, const c
          (long long)check->runs, (long long)check->iterations, (long long)check->evaluations, (long long)check->logs,
          (long long)check->findings[STORE_DAMAGE], (long long)check->findings[STORE_WARNING]);
   if (!report->repair && check->repairable > 0)
-    printf("%lld of them can be mended: analyze check --repair %s\n", (long long)check->repairable, path);
+    core_unicode_print(stdout, "%lld of them can be mended: analyze check --repair %s\n",
+                       (long long)check->repairable, path);
   if (report->repair) printf("%lld mended\n", (long long)check->repaired);
 }
 
@@ -56,7 +58,7 @@ static int repair(StoreDatabase *database, const char *path, const char *root, R
   char copy[CORE_PATH_MAX];
   TRY(core_files_path(copy, "%s.before-repair", path));
   TRY(store_backup(database, copy));
-  fprintf(stderr, "note: the file as it was is kept as %s\n", copy);
+  core_unicode_print(stderr, "note: the file as it was is kept as %s\n", copy);
   TRY(store_check(database, root, true, tell, report, check));
   StoreImport import;
   return root && check->repaired ? store_import(database, root, NULL, true, &import) : CORE_OK;
@@ -73,8 +75,9 @@ static int check(const char *path, Report *report) {
     fprintf(stderr, "note: no directory runs/ next to the database: gaps cannot be filled from run logs\n");
   TRY(store_database_open(path, !report->repair, &database));
   if (store_is_merged(database) && logs) {
-    fprintf(stderr, "note: %s was made by analyze merge: the run logs of the workspace it lies in are not its own\n",
-            path);
+    core_unicode_print(stderr,
+                       "note: %s was made by analyze merge: the run logs of the workspace it lies in are not its own\n",
+                       path);
     logs = NULL;
   }
   int code = report->repair ? repair(database, path, logs, report, &result)
@@ -150,9 +153,12 @@ static int merge_one(StoreDatabase *target, const char *path, json_t *list) {
     json_array_append_new(list, merge_json(&merge, path));
     return CORE_OK;
   }
-  printf("%s: %lld runs added, %lld replaced (with more progress), %lld kept; %lld iterations, %lld evaluations, "
-         "%lld sweeps", path, (long long)merge.runs_added, (long long)merge.runs_replaced, (long long)merge.runs_kept,
-         (long long)merge.iterations, (long long)merge.evaluations, (long long)merge.sweeps);
+  core_unicode_print(stdout,
+                     "%s: %lld runs added, %lld replaced (with more progress), %lld kept; %lld iterations, "
+                     "%lld evaluations, "
+                     "%lld sweeps", path, (long long)merge.runs_added, (long long)merge.runs_replaced,
+                     (long long)merge.runs_kept, (long long)merge.iterations, (long long)merge.evaluations,
+                     (long long)merge.sweeps);
   if (merge.renamed_sweeps) printf(" (%lld renamed: another experiment file)", (long long)merge.renamed_sweeps);
   printf("\n");
   return CORE_OK;

@@ -12,6 +12,7 @@
 #include "analysis/commands/export_runs.h"
 #include "core/config/config.h"
 #include "core/protobuf.h"
+#include "core/unicode.h"
 
 enum { SUCCESS = 1, FAILURE = 2, RUNNING = 3 /* Status of HParams */, TAG = 250 };
 
@@ -320,8 +321,8 @@ int tensorboard_export(StoreDatabase *database, const char *sweep, const Tensorb
   if (code == CORE_OK) code = each_run(&board, sweep, write_run);
   if (code == CORE_OK && board.runs == 0) code = export_runs_none(sweep);
   if (code == CORE_OK)
-    printf("%lld runs, %lld events in %s; tensorboard --logdir %s\n", (long long)board.runs, (long long)board.events,
-           target->directory, target->directory);
+    core_unicode_print(stdout, "%lld runs, %lld events in %s; tensorboard --logdir %s\n", (long long)board.runs,
+                       (long long)board.events, target->directory, target->directory);
   json_decref(board.names);
   json_decref(board.present);
   json_decref(board.shown);

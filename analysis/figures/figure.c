@@ -15,6 +15,7 @@
 #include "analysis/runs/codes.h"
 #include "analysis/runs/sweep_cover.h"
 #include "core/memory.h"
+#include "core/unicode.h"
 #include "core/version.h"
 #include "store/database/query.h"
 
@@ -158,7 +159,9 @@ static int choose_directory(AnalysisContext *context) {
   TRY(core_files_path(context->directory, "%.*s/figures", (int)(slash - context->path), context->path));
   TRY(core_files_path(parent, "%.*s", (int)(slash - context->path), slash > context->path ? context->path : "/"));
   if (access(core_files_exists(context->directory) ? context->directory : parent, W_OK) == 0) return CORE_OK;
-  fprintf(stderr, "note: %s is not writable: figures are written to ./figures; -o DIR selects a directory\n", parent);
+  core_unicode_print(stderr,
+                     "note: %s is not writable: figures are written to ./figures; -o DIR selects a directory\n",
+                     parent);
   return core_files_path(context->directory, "figures");
 }
 
@@ -373,7 +376,7 @@ int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, co
 void analysis_print_files(const AnalysisContext *context, const char *name) {
   char pdf[CORE_PATH_MAX];
   bool has_pdf = core_files_path(pdf, "%s/%s.pdf", context->directory, name) == CORE_OK && core_files_exists(pdf);
-  printf("%s/%s.svg .png %s.csv .gp\n", context->directory, name, has_pdf ? ".pdf " : "");
+  core_unicode_print(stdout, "%s/%s.svg .png %s.csv .gp\n", context->directory, name, has_pdf ? ".pdf " : "");
 }
 
 const char *analysis_key_shown(const AnalysisConfig *config, const CoreConfigRow *row, CoreText *text) {

@@ -9,6 +9,7 @@
 #include "analysis/plot/csv.h"
 #include "core/memory.h"
 #include "core/terminal.h"
+#include "core/unicode.h"
 
 enum { COLUMNS = 8 };
 
@@ -216,7 +217,7 @@ static int write_file(const Table *t) {
   int code = core_files_write_atomic(path, document.data, document.length);
   core_text_free(&source);
   core_text_free(&document);
-  if (code == CORE_OK && t->format == FORMAT_TEXT && !t->request.json) printf("%s\n", path);
+  if (code == CORE_OK && t->format == FORMAT_TEXT && !t->request.json) core_unicode_print(stdout, "%s\n", path);
   return code;
 }
 

@@ -14,6 +14,7 @@
 #include "core/embed.h"
 #include "core/json.h"
 #include "core/memory.h"
+#include "core/unicode.h"
 
 CORE_EMBED(analysis_report_page, "analysis/report/report_page.html");
 CORE_EMBED(analysis_report_style, "analysis/report/report.css");
@@ -59,7 +60,7 @@ static int write_page(const char *directory, const json_t *root, bool json) {
   if (code == CORE_OK) code = core_files_write_atomic(path, page.data, page.length);
   if (code == CORE_OK && json)
     core_json_print(json_pack("{s:o, s:I}", "file", analysis_report_text(path), "bytes", (json_int_t)page.length));
-  else if (code == CORE_OK) printf("%s  %.1f MB\n", path, 1e-6 * (double)page.length);
+  else if (code == CORE_OK) core_unicode_print(stdout, "%s  %.1f MB\n", path, 1e-6 * (double)page.length);
   core_text_free(&page);
   return code;
 }

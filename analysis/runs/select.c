@@ -18,6 +18,7 @@
 #include "analysis/runs/sweep_names.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/unicode.h"
 #include "store/care/maintain.h"
 #include "store/database/query.h"
 #include "store/workspace/paths.h"
@@ -60,7 +61,7 @@ const char *analysis_database_path(const char *const *operands, size_t count) {
     core_error_clear();
     snprintf(path, sizeof path, "results.db");
   }
-  if (core_files_exists(path)) fprintf(stderr, "note: results of %s\n", path);
+  if (core_files_exists(path)) core_unicode_print(stderr, "note: results of %s\n", path);
   return path;
 }
 
@@ -79,7 +80,7 @@ static int open_database(const char *path, StoreDatabase **database) {
   if (!analysis_database_in_workspace(path, root)) return store_database_open(path, true, database);
   /* Another user's workspace may be readable only. */
   if (access(path, W_OK) != 0 || access(root, W_OK) != 0) {
-    fprintf(stderr, "note: %s is not writable: new results are not imported\n", path);
+    core_unicode_print(stderr, "note: %s is not writable: new results are not imported\n", path);
     return store_database_open(path, true, database);
   }
   TRY(store_database_open(path, false, database));

@@ -17,6 +17,7 @@
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/sha256.h"
+#include "core/unicode.h"
 #include "store/care/extract.h"
 #include "store/workspace/paths.h"
 #include "sweep/bundle/archive.h"
@@ -224,8 +225,8 @@ static int report(const Bundle *bundle) {
                               sum, "runs", (json_int_t)bundle->runs, "checkpoints",
                               (json_int_t)bundle->checkpoint_count));
   else
-    printf("%s: %lld runs, %sB\nsha256 %s\n", bundle->output, (long long)bundle->runs,
-           core_text_count((double)bytes, bytes_text), sum);
+    core_unicode_print(stdout, "%s: %lld runs, %sB\nsha256 %s\n", bundle->output, (long long)bundle->runs,
+                       core_text_count((double)bytes, bytes_text), sum);
   return CORE_OK;
 }
 
@@ -407,7 +408,8 @@ static int unbundle(void *context, const char **operands, size_t count) {
   if (options->json)
     core_json_print(json_pack("{s:s, s:I, s:b}", "directory", directory, "files", (json_int_t)checked, "verified", 1));
   else
-    printf("%s: %zu files verified; to see them: analyze report %s/%s\n", directory, checked, directory, DATABASE);
+    core_unicode_print(stdout, "%s: %zu files verified; to see them: analyze report %s/%s\n", directory, checked,
+                       directory, DATABASE);
   return CORE_OK;
 }
 

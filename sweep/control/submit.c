@@ -9,6 +9,7 @@
 
 #include "core/log.h"
 #include "core/terminal.h"
+#include "core/unicode.h"
 #include "slurm/cluster.h"
 #include "store/workspace/run.h"
 #include "sweep/cluster/launch.h"
@@ -272,7 +273,7 @@ static void report_runs(const Submission *s, const SweepManifest *manifest, cons
   sweep_output_set_count(output, "new", change->added);
   sweep_output_set_count(output, "not_in_file", change->absent);
   sweep_output_set(output, "backend", core_json_text(backend));
-  if (options->common.is_new) fprintf(output->out, "made the workspace %s\n", options->common.root);
+  if (options->common.is_new) core_unicode_print(output->out, "made the workspace %s\n", options->common.root);
   fprintf(output->out, "%s: %zu runs, %zu new in the manifest", s->spec->name, s->grid->runs, change->added);
   if (change->absent)
     fprintf(output->out, "; %zu earlier ones are no longer in the file and stay as they are", change->absent);

@@ -16,6 +16,7 @@
 #include "core/memory.h"
 #include "core/program.h"
 #include "core/terminal.h"
+#include "core/unicode.h"
 #include "core/version.h"
 #include "slurm/probe.h"
 #include "store/workspace/paths.h"
@@ -40,6 +41,7 @@ void sweep_checkup_add(SweepCheckup *checkup, const char *name, SweepGrade grade
   va_start(arguments, format);
   vsnprintf(finding->text, sizeof finding->text, format, arguments);
   va_end(arguments);
+  core_unicode_mask(finding->text);
   snprintf(finding->advice, sizeof finding->advice, "%s", advice ? advice : "");
   if (grade > checkup->worst) checkup->worst = grade;
 }

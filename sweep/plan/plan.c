@@ -11,6 +11,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/unicode.h"
 #include "slurm/cluster.h"
 #include "sweep/cluster/fit.h"
 #include "sweep/cluster/launch.h"
@@ -361,7 +362,8 @@ static int plan(void *given, const char **operands, size_t count) {
   PlanOptions *options = given;
   bool is_missing;
   TRY(store_root_plan(options->common.root_option, options->common.root, &is_missing));
-  if (is_missing) fprintf(stderr, "note: %s does not exist yet; sweep submit creates it\n", options->common.root);
+  if (is_missing) core_unicode_print(stderr, "note: %s does not exist yet; sweep submit creates it\n",
+                                     options->common.root);
   if (count == 1) return plan_one(options, operands[0]);
   if (options->plan.where.count > 0)
     return core_error(CORE_USAGE, "--where selects runs of one file; found %zu files", count);

@@ -5,6 +5,7 @@
 
 #include "core/json.h"
 #include "core/terminal.h"
+#include "core/unicode.h"
 #include "sweep/plan/plan.h"
 #include "sweep/plan/program_print.h"
 #include "sweep/plan/searches.h"
@@ -340,9 +341,10 @@ static void print_runs(const SweepPlan *plan) {
 void sweep_plan_print(const char *root, const SweepPlan *plan, bool with_runs) {
   const char *bold = core_terminal_color(stdout, CORE_BOLD), *reset = core_terminal_reset(stdout);
 
-  printf("%s%s%s  %s", bold, plan->spec->name, reset, plan->spec->ini.file);
+  printf("%s%s%s  ", bold, plan->spec->name, reset);
+  core_unicode_print(stdout, "%s", plan->spec->ini.file);
   if (plan->spec->profile[0]) printf("  profile %s", plan->spec->profile);
-  for (size_t i = 0; i < plan->spec->set_count; i++) printf("  --set %s", plan->spec->sets[i]);
+  for (size_t i = 0; i < plan->spec->set_count; i++) core_unicode_print(stdout, "  --set %s", plan->spec->sets[i]);
   printf("\n\n");
 
   print_axes(plan);

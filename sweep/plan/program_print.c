@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/unicode.h"
 #include "core/config/script.h"
 #include "store/workspace/paths.h"
 
@@ -97,7 +98,7 @@ static void print_skipped(const SweepSpec *spec) {
   const char *label = "not hashed";
   for (const char *line = core_text_string(&spec->code_skipped); *line; line = strchr(line, '\n') + 1) {
     const int name = (int)strcspn(line, "\t"), reason = (int)strcspn(line + name + 1, "\n");
-    printf("%-12s %.*s (%.*s)\n", label, name, line, reason, line + name + 1);
+    core_unicode_print(stdout, "%-12s %.*s (%.*s)\n", label, name, line, reason, line + name + 1);
     label = "";
   }
   if (!*label) printf("             to hash other files, list all in code = FILES\n");
@@ -107,7 +108,7 @@ static void print_hints(const SweepSpec *spec) {
   CoreText hints = {0};
   find_hints(spec, &hints);
   for (const char *line = core_text_string(&hints); *line; line = strchr(line, '\n') + 1)
-    printf("hint         %.*s\n", (int)strcspn(line, "\n"), line);
+    core_unicode_print(stdout, "hint         %.*s\n", (int)strcspn(line, "\n"), line);
   core_text_free(&hints);
 }
 
@@ -121,9 +122,9 @@ void sweep_program_print(const char *root, const SweepPlan *plan) {
   if (append_command(root, &plan->grid, &command, &resume) == CORE_OK && command.length > 0 &&
       core_script_directory(program, directory) == CORE_OK) {
     const char *setup = core_script_text(program, CORE_SCRIPT_setup);
-    printf("command      %s\n             in %s", command.data, directory);
-    if (*setup) printf(", after the setup: %s", setup);
-    if (resume.length > 0) printf("; when it continues, with %s", resume.data);
+    core_unicode_print(stdout, "command      %s\n             in %s", command.data, directory);
+    if (*setup) core_unicode_print(stdout, ", after the setup: %s", setup);
+    if (resume.length > 0) core_unicode_print(stdout, "; when it continues, with %s", resume.data);
     printf("\n");
   }
 

@@ -6,6 +6,7 @@
 
 #include "core/memory.h"
 #include "core/terminal.h"
+#include "core/unicode.h"
 #include "store/database/database.h"
 #include "sweep/commands.h"
 #include "sweep/spec/sweep.h"
@@ -101,7 +102,8 @@ static int status(void *given, const char **operands, size_t operand_count) {
   TRY(sweep_common_open(&options->common));
   if (operand_count > 0) TRY(sweep_common_name(&options->common, operands[0], name));
   else TRY(sweep_common_list(root, &names, &count));
-  if (count == 0 && !options->json) printf("no sweeps in %s; sweep submit FILE starts one\n", root);
+  if (count == 0 && !options->json) core_unicode_print(stdout, "no sweeps in %s; sweep submit FILE starts one\n",
+                                                       root);
 
   CoreLive live = {.stream = stdout, .plain_every_s = 15};
   bool is_active;

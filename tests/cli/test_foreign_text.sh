@@ -31,7 +31,7 @@ for log in w/runs/*/*/log.txt; do printf '%s\r\nbar 1\rbar 2\r%s\n' "$hostile" "
 i=0
 look() { # COMMAND...: its output goes to a file
   i=$((i + 1))
-  { echo "# $*"; timeout 60 "$@" 2>&1 < /dev/null; } > "o.$i"
+  { (LC_ALL=C; printf '# %q\n' "$*"); timeout 60 "$@" 2>&1 < /dev/null; } > "o.$i"
 }
 for command in "status" "status mine" "status mine --runs" "status mine --failed" "status --json" "collect" "rebuild" \
   "report" "tag mine" "note mine" "note mine/0" "plan mine" "submit mine --dry-run" "retry mine --dry-run" \
@@ -74,4 +74,23 @@ look analyze sql copy.db 'SELECT * FROM evaluation'
 tap_check "results.db" "$(unsafe o.*)"
 tap_check "pictures" "$(find curves report -name '*.svg' -o -name '*.gp' -o -name '*.html' 2> /dev/null | while read -r f; do
   [ "${f##*.}" = html ] || unsafe "$f"; done)"
+
+# ---- names of directories and files
+odd=$'d\x1b[31m\xe2\x80\xae\x7f' # valid UTF-8
+rm -rf o.* "$odd"; i=0; mkdir "$odd"; cp mine.ini p.sh "$odd"
+timeout 60 sweep submit "$odd/mine.ini" --root "$odd/refused" --wait --trust > o.submit 2>&1
+timeout 60 sweep submit mine.ini --root plain --wait --trust > /dev/null 2>&1; sweep collect --root plain > /dev/null 2>&1; mv plain "$odd/w"
+look sweep status --root "$odd"
+mkdir "$odd/empty"; look sweep status --root "$odd/empty"
+for command in "status" "status --runs" "collect" "rebuild" "plan mine" "submit mine --dry-run --local" "doctor" "bundle mine -o $odd/b.zst" "report mine" \
+  "rm mine --dry-run" "archive mine --dry-run" "check mine" "tag mine x" "stop" "retry mine --dry-run"; do look sweep $command --root "$odd/w"; done
+look sweep plan "$odd/mine.ini" --root "$odd/w"; look sweep plan "$odd/mine.ini" --root "$odd/none"
+look sweep submit "$odd/mine.ini" --root "$odd/made" --no-start
+look sweep unbundle "$odd/b.zst" "$odd/u"
+for command in "table" "curves -o $odd/c" "report -o $odd/r" "check" "check --repair" "export csv -o $odd/e" "export tensorboard -o $odd/t" "merge -o $odd/m.db" "measures"; do
+  look analyze $command "$odd/w/results.db"
+done
+look analyze table "$odd/w/results.db" -o "$odd/t.csv"; look analyze table "$odd"; look analyze sql "$odd/none.db" 'SELECT 1'
+tap_check "names of directories and files" "$(unsafe o.*)"
+tap_check "the commands have done their work" "$(ls "$odd/b.zst" "$odd/u/results.db" "$odd/m.db" "$odd/e" "$odd/t" "$odd/r" "$odd/c" 2>&1 > /dev/null)"
 tap_done

@@ -8,6 +8,7 @@
 
 #include "core/command/options.h"
 #include "core/files.h"
+#include "core/unicode.h"
 #include "store/workspace/run_name.h"
 #include "trainer/export/onnx_policy.h"
 #include "trainer/export/safetensors.h"
@@ -29,8 +30,8 @@ static int write_file(const ExportOptions *options, const char *given, const cha
   if (code == CORE_OK) code = check_target(path);
   if (code == CORE_OK) code = core_files_write_atomic(path, file->data, file->length);
   if (code == CORE_OK)
-    printf("%s: %s of run %s after iteration %" PRId64 ", %zu bytes\n", path, content, player->run_id,
-           player->iteration, file->length);
+    core_unicode_print(stdout, "%s: %s of run %s after iteration %" PRId64 ", %zu bytes\n", path, content,
+                       player->run_id, player->iteration, file->length);
   core_text_free(file);
   return code;
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "core/unicode.h"
 #include "core/command/options.h"
 #include "sim/levels/level_set.h"
 #include "sim/physics/level.h"
@@ -38,13 +39,16 @@ static LevelCount count_level(const SimLevel *level) {
 
 static void print_summary(const char *path, const SimLevel *level) {
   LevelCount total = count_level(level);
-  printf("%s: ok: %d bodies (%d fixated; %d green, %d blue, %d red), %d joints (%d with a motor), %d thrusters; "
-         "slots %d/%d/%d/%d\n", path, total.bodies, total.fixated, total.role[SIM_ROLE_GREEN],
-         total.role[SIM_ROLE_BLUE], total.role[SIM_ROLE_RED], total.joints, total.motors, total.thrusters,
-         level->size.polygons, level->size.circles, level->size.joints, level->size.thrusters);
+  core_unicode_print(stdout,
+                     "%s: ok: %d bodies (%d fixated; %d green, %d blue, %d red), %d joints (%d with a motor), "
+                     "%d thrusters; "
+                     "slots %d/%d/%d/%d\n", path, total.bodies, total.fixated, total.role[SIM_ROLE_GREEN],
+                     total.role[SIM_ROLE_BLUE], total.role[SIM_ROLE_RED], total.joints, total.motors,
+                     total.thrusters, level->size.polygons, level->size.circles, level->size.joints,
+                     level->size.thrusters);
   if (total.role[SIM_ROLE_GREEN] == 0 || total.role[SIM_ROLE_BLUE] == 0)
-    printf("%s: note: no shape is %s, so no episode can be solved\n", path,
-           total.role[SIM_ROLE_GREEN] ? "blue" : "green");
+    core_unicode_print(stdout, "%s: note: no shape is %s, so no episode can be solved\n", path,
+                       total.role[SIM_ROLE_GREEN] ? "blue" : "green");
 }
 
 /* Checks all files, also after an error. */

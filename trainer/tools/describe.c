@@ -9,6 +9,7 @@
 #include "core/device/device.h"
 #include "core/json.h"
 #include "core/memory.h"
+#include "core/unicode.h"
 #include "core/version.h"
 #include "store/workspace/run_name.h"
 #include "trainer/checkpoint/checkpoint.h"
@@ -193,7 +194,7 @@ static int show_checkpoint(const char *file, json_t *list) {
     return CORE_OK;
   }
   checkpoint_describe(&contents, &text);
-  printf("file       %s\n%s", file, core_text_string(&text));
+  core_unicode_print(stdout, "file       %s\n%s", file, core_text_string(&text));
   core_text_free(&text);
   return CORE_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "core/command/options.h"
 #include "core/memory.h"
+#include "core/unicode.h"
 #include "sim/levels/level_set.h"
 #include "sim/task/task.h"
 #include "store/workspace/run_name.h"
@@ -153,9 +154,10 @@ static int play_level(const PlayOptions *options, Player *player) {
   TRY_GOTO(code, done, picture_create(options->output, PICTURE_DRAWINGS, SIM_DRAW_FRAME_CS / 100.0, &picture));
   TRY_GOTO(code, done, create_stage(options, player, &stage));
   TRY_GOTO(code, done, play_episode(options, player, &stage, picture, &episode));
-  printf("%s: %s, %d steps, %s, return %.3f (run %s after iteration %" PRId64 ")\n", options->output, stage.level.name,
-         episode.steps, episode.solved ? "solved" : episode.done ? "not solved" : "cut off", episode.total,
-         player->run_id, player->iteration);
+  core_unicode_print(stdout, "%s: %s, %d steps, %s, return %.3f (run %s after iteration %" PRId64 ")\n",
+                     options->output, stage.level.name, episode.steps,
+                     episode.solved ? "solved" : episode.done ? "not solved" : "cut off", episode.total,
+                     player->run_id, player->iteration);
 
 done:
   picture_destroy(&picture);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "core/unicode.h"
 #include "trainer/picture/env_recorder.h"
 
 static const double VIDEO_S_MAX = 10; /* simulated time, unless --steps is given */
@@ -67,10 +68,11 @@ static int record_episode(const PlayEnv *play, Player *player, Episode *episode)
   const int code = play_episode(play, player, episode, recorder);
   const bool is_full = !picture_is_video(recorder->picture) || recorded_steps(play, env) >= episode->steps;
   if (code == CORE_OK)
-    printf("%s: %s, %d steps, %s, return %.3f%s (run %s after iteration %" PRId64 ")\n", play->output,
-           player->config.env.task, episode->steps,
-           !episode->done ? "cut off" : episode->truncated ? "to the time limit" : "ended", episode->total,
-           is_full ? "" : "; the video shows its first 10 s", player->run_id, player->iteration);
+    core_unicode_print(stdout, "%s: %s, %d steps, %s, return %.3f%s (run %s after iteration %" PRId64 ")\n",
+                       play->output, player->config.env.task, episode->steps,
+                       !episode->done ? "cut off" : episode->truncated ? "to the time limit" : "ended",
+                       episode->total, is_full ? "" : "; the video shows its first 10 s", player->run_id,
+                       player->iteration);
   env_recorder_destroy(&recorder);
   return code;
 }

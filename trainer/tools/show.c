@@ -9,6 +9,7 @@
 #include "core/command/options.h"
 #include "core/memory.h"
 #include "core/random.h"
+#include "core/unicode.h"
 #include "sim/batch/batch.h"
 #include "sim/levels/level_set.h"
 #include "trainer/envs/levels.h"
@@ -170,8 +171,8 @@ static int show_levels(const ShowOptions *options) {
 
   int code = write_picture(&show);
   if (code == CORE_OK) {
-    printf("%s: %d x %d pixels", options->output, sim_draw_sheet_width(&show.sheet),
-           sim_draw_sheet_height(&show.sheet));
+    core_unicode_print(stdout, "%s: %d x %d pixels", options->output, sim_draw_sheet_width(&show.sheet),
+                       sim_draw_sheet_height(&show.sheet));
     if (show.set.count > 1) printf(", %d of %d levels", show.sheet.count, show.set.count);
     if (picture_is_video(show.picture)) printf(", %d frames", show.steps + 1);
     printf("\n");

@@ -7,6 +7,7 @@
 #include "core/config/config.h"
 #include "core/memory.h"
 #include "core/random.h"
+#include "core/unicode.h"
 #include "trainer/envs/tasks/tasks.h"
 #include "trainer/picture/env_recorder.h"
 #include "trainer/wrappers/action.h"
@@ -54,7 +55,7 @@ static int record_task(const ShowEnv *show, const CoreConfig *config, Env *env) 
   buffers.actions = core_memory_zero_allocate((size_t)env->action_values + OPS_FACTORS_MAX, sizeof(float));
   const int code = record(show, env, config, recorder, &buffers);
   if (code == CORE_OK) {
-    printf("%s: %d x %d pixels", show->output, recorder->pixels, recorder->pixels);
+    core_unicode_print(stdout, "%s: %d x %d pixels", show->output, recorder->pixels, recorder->pixels);
     if (picture_is_video(recorder->picture)) printf(", %d frames", recorder->frames);
     printf("\n");
   }
