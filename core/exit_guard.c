@@ -1,5 +1,6 @@
-/* Intercepts exit() by on_exit(3) and _exit() by interposition. The handler of a fatal signal must not use a heap that
- * may be damaged, so it wakes a thread that calls the guard, and waits briefly for it. */
+/* Intercepts exit() by on_exit(3), _exit() by interposition, and pthread_exit() by a cleanup handler of the caller. The
+ * handler of a fatal signal must not use a heap that may be damaged, so it wakes a thread that calls the guard, and
+ * waits briefly for it. */
 #include "core/exit_guard.h"
 
 #include <errno.h>
@@ -72,6 +73,18 @@ void _exit(int status) {
 
 void _Exit(int status) { _exit(status); }
 #endif
+
+/* ---- ends of threads --------------------------------------------------------------------------------------------- */
+
+void core_exit_thread(void *unused) {
+  char message[512];
+  (void)unused;
+  if (getpid() != guard.process) return;
+  snprintf(message, sizeof message, "%.300s ended its thread (pthread_exit)", code_name ? code_name : "a library");
+  if (!report(message)) fprintf(stderr, "%s: %s\n", program_invocation_short_name, message);
+  fflush(NULL);
+  end_process(CORE_FAIL);
+}
 
 static void begin(void) {
   guard.process = getpid();

@@ -100,15 +100,20 @@ wrong "too many observations" "observations have 2000000000 values; the maximum 
 wrong "a limit that is none" "expected 1 to 1048576 steps" 's/.limit = LIMIT/.limit = 2147483647/'
 # ends NAME CODE STATEMENT: the library runs STATEMENT in its sixth step; the run has failed, and its state says why
 ends() {
-  sed -e 's/#include <stdlib.h>/&\n#include <signal.h>\n#include <unistd.h>/' -e "s/^  result->reward = /  if (corridor->steps == 6) $3;\n&/" \
+  sed -e 's/#include <stdlib.h>/&\n#include <pthread.h>\n#include <signal.h>\n#include <unistd.h>/' -e "s/^  result->reward = /  if (corridor->steps == 6) $3;\n&/" \
     docs/examples/corridor.c >"$tap_dir/ends.c"
   gcc -O1 -shared -fPIC -I"$tap_dir/include" -o "$tap_dir/ends.so" "$tap_dir/ends.c" || return
   rm -rf "$tap_dir/ends"
-  tap_run "$1" "$2" "ends.so/corridor" train ends --set "env.task=library:$tap_dir/ends.so/corridor" --set train.total_steps=2048
+  tap_run "$1" "$2" "ends.so/corridor" train ends --set "env.task=library:$tap_dir/ends.so/corridor" --set train.total_steps=2048 --set train.threads=${threads:-1}
   tap_run "which the state says" 0 "message=$4" grep -A30 "^status=failed" "$tap_dir"/ends/runs/*/*/state
 }
 ends "a library that calls exit(0)" 1 'exit(0)' "library:$tap_dir/ends.so/corridor called exit(0)"
 ends "a library that calls _exit(7)" 1 '_exit(7)' "library:$tap_dir/ends.so/corridor called exit(7)"
+for threads in 1 2; do
+  ends "a library that ends one of $threads threads" 1 'pthread_exit(NULL)' "library:$tap_dir/ends.so/corridor ended its thread (pthread_exit)"
+  ends "one that cancels its thread" 1 'pthread_cancel(pthread_self()); pthread_testcancel()' "library:$tap_dir/ends.so/corridor ended its thread (pthread_exit)"
+done
+unset threads
 ends "a library that aborts" 134 'abort()' "signal 6 (Aborted) in library:"
 ends "a library that writes to nowhere" 139 'raise(SIGSEGV)' "signal 11 (Segmentation fault) in library:"
 sed 's/^int sweep_environment_version(void) {/&\n  exit(0);/' docs/examples/corridor.c >"$tap_dir/wrong.c"

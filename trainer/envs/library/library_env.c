@@ -64,9 +64,8 @@ static CoreRandom4 episode_seed(const LibraryEnv *batch, int w) {
 static void start_episode(const LibraryEnv *batch, int w, float *observation) {
   const CoreRandom4 random = episode_seed(batch, w);
   batch->steps[w] = 0;
-  core_exit_name(batch->task);
-  batch->call.reset(batch->world[w], (uint64_t)random.v[0] << 32 | random.v[1], observation);
-  core_exit_name(NULL);
+  CORE_EXIT_GUARDED(batch->task,
+                    batch->call.reset(batch->world[w], (uint64_t)random.v[0] << 32 | random.v[1], observation));
 }
 
 static void seed(Env *env, const EnvSeeds *seeds) { get_batch(env)->seeds = *seeds; }
@@ -95,9 +94,7 @@ static bool step_world(const Env *env, int w, const void *action, const EnvStep 
   float *observation = out->observations + (size_t)w * length;
   SweepResult result = {0};
 
-  core_exit_name(batch->task);
-  batch->call.step(batch->world[w], action, &result, observation);
-  core_exit_name(NULL);
+  CORE_EXIT_GUARDED(batch->task, batch->call.step(batch->world[w], action, &result, observation));
   const bool is_invalid = !isfinite(result.reward) || !is_finite(observation, env->observation_length);
   const bool done = is_invalid || result.terminated || result.truncated;
 
@@ -145,16 +142,26 @@ static const EnvRemote unsaved = {.check = check};
 
 static size_t state_bytes(const Env *env) { return (size_t)env->worlds * record_bytes(get_batch(env)); }
 
+/* Functions of their own, since a cleanup handler may clobber local variables. */
+static void save_world(const LibraryEnv *batch, int w, void *record) {
+  CORE_EXIT_GUARDED(batch->task, batch->call.save(batch->world[w], record));
+}
+static void load_world(const LibraryEnv *batch, int w, const void *record) {
+  CORE_EXIT_GUARDED(batch->task, batch->call.load(batch->world[w], record));
+}
+static void destroy_world(const LibraryEnv *batch, int w) {
+  CORE_EXIT_GUARDED(batch->task, batch->call.destroy(batch->world[w]));
+}
+
 static void save(const Env *env, void *state) {
   const LibraryEnv *batch = get_batch(env);
   memset(state, 0, state_bytes(env));
-  core_exit_name(batch->task);
   for (int w = 0; w < env->worlds; w++) {
     char *record = (char *)state + (size_t)w * record_bytes(batch);
-    memcpy(record, &(Record){batch->episode[w], batch->steps[w]}, sizeof(Record));
-    if (batch->spaces.state_bytes) batch->call.save(batch->world[w], record + sizeof(Record));
+    const Record header = {batch->episode[w], batch->steps[w]};
+    memcpy(record, &header, sizeof header);
+    if (batch->spaces.state_bytes) save_world(batch, w, record + sizeof header);
   }
-  core_exit_name(NULL);
 }
 
 static int load(Env *env, const void *state, size_t bytes) {
@@ -163,16 +170,14 @@ static int load(Env *env, const void *state, size_t bytes) {
     return core_error(CORE_USAGE, "the saved state of %.200s has %zu bytes, expected %zu; was the library changed?",
                       batch->task, bytes, state_bytes(env));
 
-  core_exit_name(batch->task);
   for (int w = 0; w < env->worlds; w++) {
     const char *record = (const char *)state + (size_t)w * record_bytes(batch);
     Record header;
     memcpy(&header, record, sizeof header);
     batch->episode[w] = header.episode;
     batch->steps[w] = header.steps;
-    if (batch->spaces.state_bytes) batch->call.load(batch->world[w], record + sizeof header);
+    if (batch->spaces.state_bytes) load_world(batch, w, record + sizeof header);
   }
-  core_exit_name(NULL);
 
   batch->resumed = batch->spaces.state_bytes == 0;
   return CORE_OK;
@@ -223,9 +228,8 @@ static int open_library(LibraryEnv *batch, const CoreConfig *config) {
     return core_error(CORE_USAGE, "%.200s: %.300s: cannot open: %s", batch->task, path, strerror(errno));
   TRY(store_code_find(config, &found));
   TRY(store_code_open(found, path, &copy));
-  core_exit_name(batch->task);
-  const int code = load_library(batch, copy);
-  core_exit_name(NULL);
+  int code = CORE_FAIL;
+  CORE_EXIT_GUARDED(batch->task, code = load_library(batch, copy));
   close(copy);
   return code;
 }
@@ -280,10 +284,8 @@ static size_t bytes(const Env *env) { return state_bytes(env); }
 
 static void destroy(Env *env) {
   LibraryEnv *batch = get_batch(env);
-  core_exit_name(batch->task);
   for (int w = 0; w < env->worlds; w++)
-    if (batch->world[w]) batch->call.destroy(batch->world[w]);
-  core_exit_name(NULL);
+    if (batch->world[w]) destroy_world(batch, w);
   free(batch->world);
   free(batch->episode);
   free(batch->steps);
@@ -329,9 +331,7 @@ static int create(const LibraryEnv *settings, const EnvBatch *options, Env **cre
 
   Env *env = create_env(batch, options->worlds);
   for (size_t w = 0; w < n; w++) {
-    core_exit_name(batch->task);
-    batch->world[w] = batch->call.make(batch->name);
-    core_exit_name(NULL);
+    CORE_EXIT_GUARDED(batch->task, batch->world[w] = batch->call.make(batch->name));
     if (batch->world[w]) continue;
     destroy(env);
     return core_error(CORE_FAIL, "%.200s could not create world %zu", settings->task, w);
