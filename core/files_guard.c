@@ -111,8 +111,8 @@ static int step(int parent, const char *name, Walk *walk) {
   return -1;
 }
 
-/* Opens a directory below *fd, which it replaces; -1 with errno. Components directly below the workspace may be links of
- * its owner (may_be_elsewhere). */
+/* Opens a directory below *fd, which it replaces; -1 with errno. Components directly below the workspace may be links
+ * of its owner (may_be_elsewhere). */
 static void descend(int *fd, const char *directory, bool is_below_workspace, Walk *walk) {
   char rest[CORE_PATH_MAX], *save = NULL;
   snprintf(rest, sizeof rest, "%s", directory);

@@ -112,7 +112,8 @@ static void add_named_files(const Words *words, const char *directory, CoreText 
   for (size_t i = 0; i < words->count; i++) {
     const char *word = words->items[i];
     if (!*word || strpbrk(word, " \t\"'\\")) continue;
-    if (*word == '/' ? is_own_program(word) && is_executed(word) : is_plain_file(directory, word)) add_name(word, files);
+    const bool is_code = *word == '/' ? is_own_program(word) && is_executed(word) : is_plain_file(directory, word);
+    if (is_code) add_name(word, files);
   }
   core_error_clear();
 }

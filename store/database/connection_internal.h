@@ -20,8 +20,8 @@ int store_connection_check(const char *path);
 int store_connection_open(const char *path, int flags, bool is_immutable, sqlite3 **handle);
 
 /* Accepts the schema of the file if it has only tables and indexes that a query reads without evaluating what the file
- * says (schema_check.c), whatever its version; to be called before the first query of a table. CORE_USAGE: the schema is
- * not one of sweep; CORE_FAIL: SQLite cannot read it, and the message is not set. */
+ * says (schema_check.c), whatever its version; to be called before the first query of a table. CORE_USAGE: the schema
+ * is not one of sweep; CORE_FAIL: SQLite cannot read it, and the message is not set. */
 int store_connection_accept(sqlite3 *handle, const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 /* Judges the schema of a database that others may have made. SQLite evaluates generated columns, CHECK, expressions of
- * indexes and defaults as soon as a row is read or written, a single call can take hours, and none of the protections of
- * connection.c forbids it. Files of sweep, of any version, have none of these: their tables are columns with types,
+ * indexes and defaults as soon as a row is read or written, a single call can take hours, and none of the protections
+ * of connection.c forbids it. Files of sweep, of any version, have none of these: their tables are columns with types,
  * NOT NULL, literal defaults and keys, and their indexes are columns. So exactly that is accepted; views and triggers
  * are, since they never run (connection_internal.h).
  *
@@ -20,7 +20,7 @@
 enum {
   SCHEMA_BYTES_MAX = 32 << 10, /* longest value; the statement that creates `iteration` has 11 KB */
   SCHEMA_OPERATIONS = 100,     /* operations of SQLite's virtual machine between two looks at the clock */
-  SCHEMA_MS = 2000             /* CPU time */
+  SCHEMA_MS = 300              /* CPU time; the schema of sweep takes 1 ms */
 };
 
 /* ---- limits until the schema is known ---------------------------------------------------------------------------- */
@@ -61,7 +61,7 @@ static const char *skip_comments(const char *c) {
   }
 }
 
-/* Whether a character belongs to a word; numbers are words, too. Bytes beyond ASCII do not: to SQLite, some are space. */
+/* Whether a character belongs to a word; numbers are words, too. Bytes beyond ASCII are not: SQLite skips some. */
 static bool is_word_character(char c) { return (isalnum((unsigned char)c) && !(c & 0x80)) || c == '_' || c == '$'; }
 
 static Token next_token(const char **text) {
@@ -95,14 +95,15 @@ static bool is_character(const Token *token, char c) {
 
 /* Whether the token begins something that SQLite would evaluate, or another table's or a collation's part. */
 static bool is_evaluated(const Token *token) {
-  static const char *const words[] = {"AS", "CHECK", "GENERATED", "COLLATE", "REFERENCES", "FOREIGN", "WHERE", "SELECT"};
+  static const char *const words[] = {"AS",         "CHECK",   "GENERATED", "COLLATE",
+                                      "REFERENCES", "FOREIGN", "WHERE",     "SELECT"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (is_keyword(token, words[i])) return true;
   return false;
 }
 
-/* Reads a list in parentheses, after the first one: names of key columns, or the length of a type. Each has one word, so
- * that none is an expression ("a LIKE b"). */
+/* Reads a list in parentheses, after the first one: names of key columns, or the length of a type. Each has one word,
+ * so that none is an expression ("a LIKE b"). */
 static bool skip_names(const char **text) {
   for (;;) {
     Token token = next_token(text);
@@ -114,8 +115,8 @@ static bool skip_names(const char **text) {
   }
 }
 
-/* Whether the columns of a table, after the first parenthesis, are plain ones: lists of names in parentheses follow KEY,
- * UNIQUE and types; a default is a literal. */
+/* Whether the columns of a table, after the first parenthesis, are plain ones: lists of names in parentheses follow
+ * KEY, UNIQUE and types; a default is a literal. */
 static bool has_plain_columns(const char **text) {
   Token before = {0};
   for (;;) {
@@ -163,9 +164,9 @@ static int judge_object(const char *path, sqlite3_stmt *object) {
   const bool has_sql = sqlite3_column_type(object, 1) != SQLITE_NULL;
   const bool is_whole = !has_sql || (sql && strlen(sql) == (size_t)sqlite3_column_bytes(object, 1));
   if (name && is_whole && (!has_sql || is_harmless(sql))) return CORE_OK;
-  return core_error(CORE_USAGE, "%s was changed by another program: '%.60s' is not a table or index that sweep creates, "
-                    "and reading it could take any time; rebuild it from the run logs with: sweep rebuild", path,
-                    name ? name : "");
+  return core_error(CORE_USAGE, "%s was changed by another program: '%.60s' is not a table or index that sweep "
+                    "creates, and reading it could take any time; rebuild it from the run logs with: sweep rebuild",
+                    path, name ? name : "");
 }
 
 int store_schema_check(sqlite3 *handle, const char *path) {

@@ -40,8 +40,8 @@ static int add_file(ProgramCodeWatch *watch, const char *path, const char *hash)
       if (stat(path, &after) == 0 && is_same(&before, &after)) break;
     }
     if (core_clock_s() >= end_s)
-      return core_error(CORE_FAIL, "its code %s is being changed, and others can change it; ask them, then start the run "
-                        "again", path);
+      return core_error(CORE_FAIL, "its code %s is being changed, and others can change it; ask them, then start the "
+                        "run again", path);
     nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
   }
   if (strncmp(found, hash, STORE_CODE_HASH - 1) != 0)

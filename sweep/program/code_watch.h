@@ -1,7 +1,8 @@
 /* Watches the files of a program's code that others can change, while the program starts. An interpreter opens a script
- * by its name, after the script was hashed, and no copy can take its place: `$0`, `__file__`, relative imports and files
- * next to it would change. So a program is started only if its files have been left alone for a while and have their
- * hashes, is not executed if one has changed since, and is ended if one changes while the interpreter opens it. */
+ * by its name, after the script was hashed, and no copy can take its place: `$0`, `__file__`, relative imports and
+ * files next to it would change. So a program is started only if its files have been left alone for a while and have
+ * their hashes, is not executed if one has changed since, and is ended if one changes while the interpreter opens
+ * it. */
 #ifndef SWEEP_PROGRAM_CODE_WATCH_H
 #define SWEEP_PROGRAM_CODE_WATCH_H
 #include <stddef.h>

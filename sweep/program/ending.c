@@ -31,8 +31,8 @@ StoreStatus program_ending_status(const ProgramEnding *ending) {
 }
 
 bool program_ending_is_kill(const ProgramEnding *ending) {
-  return !ending->was_stopped && !ending->is_stalled && !ending->changed_code && program_child_signal(ending->child) == SIGKILL &&
-         !program_child_has_used_cpu(ending->child);
+  return !ending->was_stopped && !ending->is_stalled && !ending->changed_code &&
+         program_child_signal(ending->child) == SIGKILL && !program_child_has_used_cpu(ending->child);
 }
 
 /* Appends why the command is a script that cannot run, unless its message says so. */

@@ -137,12 +137,12 @@ static void test_expressions_of_the_file(void **state) {
     "CREATE INDEX i ON run(id) WHERE id > 'a'",
     "CREATE UNIQUE INDEX i ON run(id) /* ) */ WHERE id LIKE host",
     "CREATE VIRTUAL TABLE t USING rtree(id, a, b)",
-    "CREATE TABLE t(a); PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = 'CREATE TABLE t(a, b AS (a LIKE a))' "
-    "WHERE name = 't'",
+    "CREATE TABLE t(a); PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql ="
+    " 'CREATE TABLE t(a, b AS (a LIKE a))' WHERE name = 't'",
   };
   static const char *const accepted[] = {
-    "CREATE TABLE notes(a INTEGER PRIMARY KEY AUTOINCREMENT, b VARCHAR(20) NOT NULL DEFAULT 'x (CHECK)', c DECIMAL(10, 5)"
-    " DEFAULT -1.5, \"as\" TEXT UNIQUE, UNIQUE(b, c)) -- AS (x)",
+    "CREATE TABLE notes(a INTEGER PRIMARY KEY AUTOINCREMENT, b VARCHAR(20) NOT NULL DEFAULT 'x (CHECK)',"
+    " c DECIMAL(10, 5) DEFAULT -1.5, \"as\" TEXT UNIQUE, UNIQUE(b, c)) -- AS (x)",
     "CREATE TABLE notes(a INT, b TEXT, PRIMARY KEY(a DESC, b)) WITHOUT ROWID, STRICT",
     "CREATE UNIQUE INDEX i ON run(\"id\" DESC, host)",
     "CREATE VIEW v AS SELECT lower(id) FROM run; ANALYZE",
@@ -175,9 +175,6 @@ static void test_statistics_take_no_time(void **state) {
           "instr(printf(''%.*c'', 20000000, ''a''), printf(''%.*c'', 10000000, ''a'') || ''b'')))'"
           " WHERE name = 'sqlite_stat1'");
   alarm(60); /* ends the test if SQLite evaluates it */
-  assert_refused(CORE_USAGE, "was changed by another program");
-  execute("PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = 'CREATE TABLE sqlite_stat1(tbl, idx, stat AS ("
-          "printf(''%.*c'', 20000, ''a'') LIKE ''%a%a%a%a%a%a%a%a%a%a%b''))' WHERE name = 'sqlite_stat1'");
   assert_refused(CORE_USAGE, "was changed by another program");
   alarm(0);
 }
