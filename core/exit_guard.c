@@ -37,12 +37,20 @@ static struct {
   sem_t crashed, reported;
   const char *crashed_code; /* name of the crashed thread's code */
   atomic_int crash;     /* fatal signal; 0: none */
+  atomic_int reporters; /* threads that have begun a report */
 } guard;
 
-/* Calls the guard; whether there was one. */
+/* Calls the guard; whether there was one. A second thread that ends, as all of a team may, waits for the first one,
+ * which ends the process after its report. */
 static bool report(const char *message) {
+  static _Thread_local bool is_reporter;
+  if (getpid() != guard.process) return false;
+  if (!is_reporter && atomic_fetch_add(&guard.reporters, 1) > 0)
+    for (;;) pause();
+  is_reporter = true;
+
   CoreExitGuard *call = atomic_exchange(&guard.call, NULL);
-  if (!call || getpid() != guard.process) return false;
+  if (!call) return false;
   call(guard.context, message);
   return true;
 }
