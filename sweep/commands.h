@@ -9,7 +9,6 @@ int sweep_submit(int argc, char **argv);    /* records the manifest and starts t
 int sweep_status(int argc, char **argv);    /* shows progress, ETA, and failures with their reasons */
 int sweep_task(int argc, char **argv);      /* executes a Slurm array task */
 int sweep_supervise(int argc, char **argv); /* executes an attempt of a run of a user's program */
-int sweep_cancel(int argc, char **argv);    /* removes runs from Slurm's queue */
 int sweep_hold(int argc, char **argv);      /* keeps waiting runs from starting */
 int sweep_release(int argc, char **argv);   /* lets held runs start */
 int sweep_retry(int argc, char **argv);     /* submits failed and lost runs again */
@@ -19,7 +18,7 @@ int sweep_archive(int argc, char **argv);   /* removes checkpoints and keeps res
 int sweep_tag(int argc, char **argv);       /* adds or removes tags */
 int sweep_note(int argc, char **argv);      /* sets a note */
 int sweep_pin(int argc, char **argv);       /* pins a run as its sweep's best */
-int sweep_stop(int argc, char **argv);      /* stops runs on this machine after a checkpoint */
+int sweep_stop(int argc, char **argv);      /* ends runs after a checkpoint, and empties the queue */
 int sweep_logs(int argc, char **argv);      /* prints a run's log; --follow continues */
 int sweep_collect(int argc, char **argv);   /* imports new run-log lines into results.db; --follow continues */
 int sweep_serve(int argc, char **argv);     /* serves a live page of the workspace */

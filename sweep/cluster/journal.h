@@ -7,7 +7,7 @@
  *   took     batch array job                         accepted as this job
  *   refused  batch array reason                      rejected
  *   gone     batch array                             lost: never accepted; a task of it exits at once
- *   cancel   run-id | all                            by sweep cancel
+ *   cancel   run-id | all                            by sweep stop
  *   uncancel count                                   Slurm rejected the last `count` cancels
  *
  * A line without its closing ';' was cut short by a crash or a full disk before its step was taken. It is ignored. */

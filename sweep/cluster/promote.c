@@ -24,7 +24,7 @@ static bool is_resumable(const char *root, const SweepStopLog *log, const char *
   return is_stopped && state.finished_unix_s < entry->unix_s;
 }
 
-/* Whether sweep cancel was called since the last submission. It overrides an earlier promotion. */
+/* Whether sweep stop was called since the last submission. It overrides an earlier promotion. */
 static bool is_cancelled(const SweepJournal *journal, const char *run) {
   return journal->count > 0 && sweep_journal_cancelled_by(journal, run, &journal->arrays[journal->count - 1]);
 }

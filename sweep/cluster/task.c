@@ -122,7 +122,7 @@ static int find_array(Task *task, int64_t batch, int64_t array, bool *is_ours) {
   return CORE_OK;
 }
 
-/* Whether sweep cancel was called for all runs of the task. */
+/* Whether sweep stop was called for all runs of the task. */
 static bool is_cancelled(const Task *task) {
   SweepJournal journal;
   if (sweep_journal_read(task->base.root, task->base.name, &journal) != CORE_OK) return false;

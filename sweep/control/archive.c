@@ -185,7 +185,7 @@ int sweep_archive(int argc, char **argv) {
     .about = "Removes the checkpoints of sweeps, which take the most space: the trainer's, and all files that a "
              "program has in its SWEEP_DIR. Results, logs and settings stay, so that "
              "status, report and analyze work as before. Asks for confirmation. Running and queued runs must be ended "
-             "first (sweep stop, sweep cancel). Without its checkpoint a run can be neither played, exported nor "
+             "first (sweep stop). Without its checkpoint a run can be neither played, exported nor "
              "resumed; submit and retry restart unfinished ones. Runs that other sweeps share keep theirs.",
     .operands_min = 1, .operands = {"NAME"}, .operands_max = SIZE_MAX};
 

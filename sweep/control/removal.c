@@ -223,7 +223,7 @@ static int check_queue(const char *root, const SweepRemoval *removal, const Swee
     const SlurmTask *task = sweep_job_map_task(job_map, &job_map->entries[i]);
     if (!task || slurm_state_is_over(task->state)) continue;
     if (!removal->is_whole_sweep && !sweep_id_set_find(&removed, manifest->ids[i], NULL)) continue;
-    code = core_error(CORE_USAGE, "%s: run %s is in Slurm's queue; cancel it first: sweep cancel %s", name,
+    code = core_error(CORE_USAGE, "%s: run %s is in Slurm's queue; stop it first: sweep stop %s", name,
                       manifest->ids[i], name);
   }
 

@@ -150,7 +150,7 @@ int sweep_rm(int argc, char **argv) {
     .usage = "sweep rm NAME|RUN... [options]",
     .about = "Removes sweeps with their runs, or single runs: directories, checkpoints and rows in results.db. Runs "
              "that other sweeps share stay. Asks for confirmation. Running and queued runs must be ended first (sweep "
-             "stop, sweep cancel). RUN is an id, the beginning of one, or NAME/INDEX; it keeps its index in its sweep, "
+             "stop). RUN is an id, the beginning of one, or NAME/INDEX; it keeps its index in its sweep, "
              "and sweep submit trains it again.",
     .operands_min = 1, .operands = {"NAME|RUN"}, .operands_max = SIZE_MAX};
 

@@ -20,6 +20,7 @@
 #include "sweep/stop/decide.h"
 
 typedef struct RetryOptions {
+  SweepCommon common;
   SweepSelection selection;
   bool failed, lost, by_rule, dry_run, force, same_environment, json;
   const char *mem, *time;     /* NULL: as before */
@@ -86,7 +87,7 @@ static int find_runs_in(const RetryOptions *options, const SweepClusterStatus *c
 
 /* Reads the status of all runs, and lists those to retry. */
 static int find_runs(const RetryOptions *options, int64_t *indices, size_t *count) {
-  const char *root = options->selection.common.root, *name = options->selection.name;
+  const char *root = options->selection.root, *name = options->selection.name;
   SweepProgress progress;
   SweepClusterStatus cluster;
   SlurmTasks tasks;
@@ -162,7 +163,7 @@ static int change_set(const RetryOptions *options, const SweepJobMap *job_map, c
   if (options->time) TRY(slurm_settings_set(settings, "slurm.time", options->time));
 
   const int64_t new_limit_mb = options->mem ? slurm_settings_run_mem(settings) : 0;
-  TRY(sweep_usage_check_memory(selection->common.root, selection->name, indices, count, new_limit_mb,
+  TRY(sweep_usage_check_memory(selection->root, selection->name, indices, count, new_limit_mb,
                                !options->dry_run));
   return slurm_settings_check(settings);
 }
@@ -191,8 +192,8 @@ static int make_resources(const RetryOptions *options, const int64_t *indices, s
   SweepJobMap job_map;
   *resources = (RetryResources){.settings = slurm_settings_default()};
 
-  TRY(sweep_common_spec(&selection->common, selection->name, &spec));
-  int code = options->dry_run ? CORE_OK : sweep_trust_check(selection->common.root, &spec);
+  TRY(sweep_common_spec(&options->common, selection->name, &spec));
+  int code = options->dry_run ? CORE_OK : sweep_trust_check(selection->root, &spec);
   if (code == CORE_OK) code = sweep_spec_slurm(&spec, &resources->settings);
   if (code == CORE_OK)
     code = sweep_resources_of_indices(&spec, &selection->manifest, indices, count, &resources->resources,
@@ -200,7 +201,7 @@ static int make_resources(const RetryOptions *options, const int64_t *indices, s
   sweep_spec_free(&spec);
   TRY(code);
 
-  TRY(sweep_job_map_read(selection->common.root, &selection->manifest, &job_map));
+  TRY(sweep_job_map_read(selection->root, &selection->manifest, &job_map));
   code = change_sets(options, &job_map, indices, count, resources);
   sweep_job_map_free(&job_map);
   TRY(code);
@@ -213,7 +214,7 @@ static int make_resources(const RetryOptions *options, const int64_t *indices, s
 static int lift_stops(const SweepSelection *selection, const int64_t *indices, size_t count, size_t *lifted) {
   char(*ids)[CORE_RUN_ID] = core_memory_allocate((count + 1) * sizeof *ids);
   for (size_t i = 0; i < count; i++) memcpy(ids[i], selection->manifest.ids[indices[i]], sizeof ids[i]);
-  const int code = sweep_stop_retry(selection->common.root, selection->name, (const char(*)[CORE_RUN_ID])ids, count,
+  const int code = sweep_stop_retry(selection->root, selection->name, (const char(*)[CORE_RUN_ID])ids, count,
                                     lifted);
   free(ids);
   return code;
@@ -222,7 +223,7 @@ static int lift_stops(const SweepSelection *selection, const int64_t *indices, s
 /* Starts the runs with sweep submit, which starts every run that is neither done nor stopped. */
 static int submit_here(const RetryOptions *options) {
   char command[] = "submit", root_option[] = "--root", local[] = "--local", json[] = "--json";
-  char *arguments[] = {command, root_option, (char *)options->selection.common.root, (char *)options->selection.name,
+  char *arguments[] = {command, root_option, (char *)options->selection.root, (char *)options->selection.name,
                        local, options->json ? json : NULL, NULL};
   fflush(stdout);
   return sweep_submit(options->json ? 6 : 5, arguments);
@@ -232,7 +233,7 @@ static int submit_here(const RetryOptions *options) {
 static int find_stopped(const SweepSelection *selection, int64_t *indices, size_t *count) {
   SweepStopLog log = {0};
   *count = 0;
-  TRY(sweep_stop_log_read(selection->common.root, selection->name, &log));
+  TRY(sweep_stop_log_read(selection->root, selection->name, &log));
   for (size_t i = 0; i < selection->manifest.count; i++)
     if (selection->is_selected[i] && sweep_stop_log_is_stopped(&log, selection->manifest.ids[i]))
       indices[(*count)++] = (int64_t)i;
@@ -254,7 +255,7 @@ static int retry_here(const RetryOptions *options) {
   int64_t *indices = core_memory_allocate((selection->manifest.count + 1) * sizeof *indices);
   int code = find_stopped(selection, indices, &count);
   if (code == CORE_OK && count > 0)
-    code = sweep_queue_check(selection->common.root, selection->name, &all, &has_more_runs);
+    code = sweep_queue_check(selection->root, selection->name, &all, &has_more_runs);
   if (code == CORE_OK && !options->dry_run) code = lift_stops(selection, indices, count, &lifted);
   free(indices);
   TRY(code);
@@ -286,7 +287,10 @@ static void print_json(const RetryOptions *options, const SweepLaunchResult *res
   sweep_output_set_count(&output, "orphaned", result->orphans);
   sweep_output_set_count(&output, "arrays", result->arrays);
   sweep_output_set_count(&output, "waiting", result->waiting);
-  sweep_output_set(&output, "run", sweep_selection_list_ids(&options->selection, indices, count));
+  json_t *ids = json_array();
+  for (size_t i = 0; i < count; i++)
+    json_array_append_new(ids, core_json_text(options->selection.manifest.ids[indices[i]]));
+  sweep_output_set(&output, "run", ids);
   sweep_output_close(&output);
 }
 
@@ -303,7 +307,7 @@ static int resubmit(const RetryOptions *options, const int64_t *indices, size_t 
   TRY_GOTO(code, out, slurm_cluster_open(resources.settings.api, &cluster, NULL));
   if (!options->dry_run) TRY_GOTO(code, out, lift_stops(selection, indices, count, &lifted));
 
-  const SweepLaunch launch = {.root = selection->common.root,
+  const SweepLaunch launch = {.root = selection->root,
                               .name = selection->name,
                               .cluster = cluster,
                               .settings = &resources.settings,
@@ -347,17 +351,21 @@ static int retry_on_slurm(const RetryOptions *options) {
 static int retry_selected(RetryOptions *options) {
   const SweepSelection *selection = &options->selection;
   if (options->same_environment)
-    sweep_environment_apply(selection->common.root, selection->name, SWEEP_ENVIRONMENT_REPLACE);
+    sweep_environment_apply(selection->root, selection->name, SWEEP_ENVIRONMENT_REPLACE);
   options->code.force = options->force;
   options->code.dry_run = options->dry_run;
   options->code.out = options->json ? stderr : stdout;
-  TRY(sweep_code_admit_sweep(&selection->common, selection->name, &options->code));
+  TRY(sweep_code_admit_sweep(&options->common, selection->name, &options->code));
   return selection->was_submitted ? retry_on_slurm(options) : retry_here(options);
 }
 
 static int retry(void *context, const char **operands, size_t count) {
   RetryOptions *options = context;
-  int code = sweep_selection_make(operands, count, &options->selection);
+  char name[SWEEP_NAME];
+  TRY(sweep_common_open(&options->common));
+  TRY(sweep_common_name(&options->common, operands[0], name));
+  int code = sweep_selection_make(options->common.root, name, &options->selection);
+  for (size_t i = 1; i < count && code == CORE_OK; i++) code = sweep_selection_add_run(&options->selection, operands[i]);
   if (code == CORE_OK) code = retry_selected(options);
   sweep_selection_free(&options->selection);
   return code;
@@ -374,7 +382,7 @@ int sweep_retry(int argc, char **argv) {
 
   RetryOptions parsed = {0};
   const CoreOption options[] = {
-    SWEEP_OPTION_ROOT(parsed.selection.common),
+    SWEEP_OPTION_ROOT(parsed.common),
     {"failed", 0, CORE_OPTION_FLAG, &parsed.failed, NULL,
      "failed runs: their own error, out of memory, time limit"},
     {"lost", 0, CORE_OPTION_FLAG, &parsed.lost, NULL, "lost or stopped runs: node failures, preemption"},

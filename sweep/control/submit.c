@@ -181,7 +181,7 @@ static void print_result(const Submission *s, const SweepLaunchResult *result) {
   if (result->orphans)
     fprintf(out, "  %zu start from runs that are neither done nor in a queue (%s): submit those first\n",
             result->orphans, result->orphan);
-  if (result->submitted) fprintf(out, "  progress: sweep status %s   cancel: sweep cancel %s\n", name, name);
+  if (result->submitted) fprintf(out, "  progress: sweep status %s   stop: sweep stop %s\n", name, name);
 }
 
 /* Submits once, and reports the result. first_batch: number of the first batch of this command; 0: none yet. Runs that

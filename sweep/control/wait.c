@@ -22,12 +22,12 @@ static void on_interrupt(int signal) {
   raise(signal);
 }
 
-/* Makes Ctrl-C print that the sweep continues, since it ends this command only. stop_command: "stop" or "cancel". */
-static void install_interrupt_notice(const char *name, const char *stop_command) {
+/* Makes Ctrl-C print that the sweep continues, since it ends this command only. */
+static void install_interrupt_notice(const char *name) {
   struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
   snprintf(interrupt_notice, sizeof interrupt_notice,
-           "\n%s continues in the background; progress: sweep status %s   end it: sweep %s %s\n", name, name,
-           stop_command, name);
+           "\n%s continues in the background; progress: sweep status %s   end it: sweep stop %s\n", name, name,
+           name);
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
 }
@@ -51,7 +51,7 @@ int sweep_wait_here(const char *root, const SweepGrid *grid, FILE *out) {
   const char *name = grid->spec->name;
   CoreLive live = {.stream = out, .plain_every_s = PLAIN_PROGRESS_S};
   bool is_queued = true;
-  install_interrupt_notice(name, "stop");
+  install_interrupt_notice(name);
   while (is_queued) {
     SweepQueueRequest request;
     TRY(sweep_queue_read(root, name, &request, &is_queued));
@@ -80,7 +80,7 @@ static int watch_status(const char *root, const char *name, FILE *out) {
 }
 
 int sweep_wait_on_slurm(const char *root, const SweepGrid *grid, FILE *out) {
-  install_interrupt_notice(grid->spec->name, "cancel");
+  install_interrupt_notice(grid->spec->name);
   TRY(watch_status(root, grid->spec->name, out));
   return sweep_missing_check(root, grid);
 }

@@ -17,16 +17,17 @@
  *              another process runs it                                       EXTERNAL   is_taken_by_other
  *              another process has finished it                               ENDED
  *              the rule stops it                                             ENDED      apply_decision
+ *              a user stops it                                               ENDED      apply_lists
  *   RUNNING    exits, or is killed and cannot be restarted                   ENDED      job_set_reap
  *              exits because another process owns the run                    EXTERNAL   handle_exit_code
  *              is killed, in fewer than STARTS_MAX starts                    WAITING    handle_kill
- *              ends with its stopped set, which was submitted again          WAITING    job_set_reap
+ *              ends after a user stopped it, and was submitted again         WAITING    job_set_reap
  *   EXTERNAL   its trainer died, or never started                            WAITING    end_external
  *              its trainer has ended otherwise                               ENDED
  *   ENDED      the rule, which had stopped it, promotes it, or a user        WAITING    apply_decision
  *              retries it
  *
- * SIGTERM, from the rule or job_set_stop, leaves a job RUNNING until its trainer exits. job_set_reap sets ENDED before
+ * SIGTERM, from the rule, job_set_stop or apply_lists, leaves a job RUNNING until its trainer exits. job_set_reap sets ENDED before
  * the functions that it calls choose another phase. A reload begins with (loaded), but keeps RUNNING jobs. set_phase
  * maintains count[] and next: no job before `next` waits. */
 #include "sweep/local/job.h"
@@ -34,6 +35,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "core/config/origin.h"
@@ -72,7 +74,7 @@ typedef struct Job {
   bool is_program;          /* a user's program, below its supervisor */
   bool force;               /* restart from the beginning */
   bool stop_requested;      /* by the [stop] rule */
-  bool set_was_stopped;     /* stopped with its set, which may have been submitted again since */
+  bool was_stopped;         /* by a user, alone or with its set, and may have been submitted again since */
   bool is_stopped_by_rule;  /* ended by the rule: resumed if it is promoted or a user retries it */
   SweepMemoryProbe memory;
   int level;                /* rungs that it was promoted from; the highest run first, as in ASHA */
@@ -190,6 +192,22 @@ bool job_set_apply_rule(JobSet *set, StoreDatabase *database) {
   return true;
 }
 
+/* Ends the jobs that a user has stopped. */
+static void apply_lists(JobSet *set) {
+  for (size_t i = 0; i < set->grid.runs; i++) {
+    Job *job = &set->jobs[i];
+    if (!sweep_queue_has_stopped(&set->request, job_id(set, job))) continue;
+    if (job->phase == JOB_WAITING) set_phase(set, job, JOB_ENDED);
+    else if (job->phase == JOB_RUNNING && !job->was_stopped) job->was_stopped = kill(job->process, SIGTERM) == 0;
+  }
+}
+
+void job_set_update(JobSet *set, const SweepQueueRequest *request) {
+  if (strcmp(set->request.stopped, request->stopped) == 0) return;
+  memcpy(set->request.stopped, request->stopped, sizeof set->request.stopped);
+  apply_lists(set);
+}
+
 /* Sets the phase of each job. retry_failed: failed runs wait, too. */
 static int init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_failed) {
   bool *is_selected;
@@ -215,6 +233,7 @@ static int init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_f
 
   free(is_selected);
   if (apply_decisions(set) != CORE_OK) core_warn("%s", core_error_message());
+  apply_lists(set);
 
   const int cores = sweep_executor_cores();
   set->max_running = request->jobs > 0 ? (int)request->jobs : cores;
@@ -289,7 +308,8 @@ static int reload(JobSet *set, const SweepQueueRequest *request, bool retry_fail
 int job_set_reload(JobSet *set, const SweepQueueRequest *request) { return reload(set, request, true); }
 
 int job_set_continue(JobSet *set, const SweepQueueRequest *request) {
-  const SweepQueueRequest wave = {.jobs = request->jobs, .executor = request->executor};
+  SweepQueueRequest wave = {.jobs = request->jobs, .executor = request->executor};
+  memcpy(wave.stopped, request->stopped, sizeof wave.stopped);
   return reload(set, &wave, false);
 }
 
@@ -419,7 +439,7 @@ bool job_set_start_next(JobSet *set, JobSet *const *sets, size_t count) {
 
   job->starts++;
   job->stop_requested = false;
-  job->set_was_stopped = false;
+  job->was_stopped = false;
   if (job_start(set, job) == CORE_OK) {
     set_phase(set, job, JOB_RUNNING);
     return true;
@@ -439,11 +459,12 @@ bool job_set_start_next(JobSet *set, JobSet *const *sets, size_t count) {
 static void handle_kill(JobSet *set, Job *job, int signal, const struct rusage *usage) {
   char reason[160];
   sweep_trainer_kill_rest(set->root, job_id(set, job));
-  if ((set->is_stopping || job->stop_requested) && signal == SIGTERM) return;
+  const bool is_ending = set->is_stopping || sweep_queue_has_stopped(&set->request, job_id(set, job));
+  if ((is_ending || job->stop_requested) && signal == SIGTERM) return;
   const bool can_restart = sweep_kill_describe(signal, usage, job->is_program, job->memory.run.peak_mb, reason,
                                                sizeof reason);
   core_warn("%s: %s", job_id(set, job), reason);
-  if (can_restart && job->starts < STARTS_MAX && !set->is_stopping) {
+  if (can_restart && job->starts < STARTS_MAX && !is_ending) {
     set_phase(set, job, JOB_WAITING); /* its state shows its progress, so it is not restarted */
     return;
   }
@@ -451,10 +472,11 @@ static void handle_kill(JobSet *set, Job *job, int signal, const struct rusage *
   set->failed++;
 }
 
-/* Whether the run ended because its set was stopped, and the set was submitted again meanwhile. */
+/* Whether the run ended because a user stopped it, and was submitted again meanwhile. */
 static bool was_resubmitted(const JobSet *set, const Job *job, int status) {
   const bool is_stopped = WIFSIGNALED(status) ? WTERMSIG(status) == SIGTERM : WEXITSTATUS(status) == CORE_REQUEUE;
-  return is_stopped && job->set_was_stopped && !job->stop_requested && !set->is_stopping;
+  return is_stopped && job->was_stopped && !job->stop_requested && !set->is_stopping &&
+         !sweep_queue_has_stopped(&set->request, job_id(set, job));
 }
 
 /* Whether the trainer ended because another process already owned the run. */
@@ -543,5 +565,5 @@ void job_set_stop(JobSet *set) {
   if (set->is_stopping) return;
   set->is_stopping = true;
   for (size_t i = 0; i < set->grid.runs; i++)
-    if (set->jobs[i].phase == JOB_RUNNING) set->jobs[i].set_was_stopped = kill(set->jobs[i].process, SIGTERM) == 0;
+    if (set->jobs[i].phase == JOB_RUNNING) set->jobs[i].was_stopped = kill(set->jobs[i].process, SIGTERM) == 0;
 }

@@ -19,6 +19,8 @@ int job_set_create(const char *root, const char *name, const SweepQueueRequest *
 int job_set_reload(JobSet *set, const SweepQueueRequest *request);
 /* Reloads after another wave of a search: adds new runs. Failed runs stay failed, and nothing is forced. */
 int job_set_continue(JobSet *set, const SweepQueueRequest *request);
+/* Applies changes of the queued request that are not another submission: stopped runs. */
+void job_set_update(JobSet *set, const SweepQueueRequest *request);
 void job_set_destroy(JobSet **set);
 
 const char *job_set_name(const JobSet *set);

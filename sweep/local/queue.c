@@ -13,7 +13,7 @@
 #include "store/workspace/paths.h"
 
 enum {
-  REQUEST_MAX = 4096,
+  REQUEST_MAX = 4096 + SWEEP_WHERE_TEXT + SWEEP_QUEUE_RUNS,
   COMMAND_WAIT_S = 60, EXECUTOR_WAIT_S = 2 /* for the lock, which is held to read and write a small file */
 };
 
@@ -28,8 +28,9 @@ static int write_file(const char *root, const char *name, const SweepQueueReques
   char path[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "queued", path));
   CoreText text = {0};
-  core_text_appendf(&text, "jobs=%lld\nforce=%d\nexecutor=%lld\nasked=%.6f\n%s", (long long)request->jobs,
-                    request->force, (long long)request->executor, request->requested_unix_s, request->where);
+  core_text_appendf(&text, "jobs=%lld\nforce=%d\nexecutor=%lld\nasked=%.6f\nstopped=%s\n%s", (long long)request->jobs,
+                    request->force, (long long)request->executor, request->requested_unix_s, request->stopped,
+                    request->where);
   const int code = core_files_write_own(path, text.data, text.length);
   core_text_free(&text);
   return code;
@@ -97,6 +98,15 @@ bool sweep_queue_forces(const SweepQueueRequest *request, const StoreState *stat
   return request->requested_unix_s <= 0 || !has_ended_since;
 }
 
+/* Copies the rest of the line that begins with `key`; "" without one. */
+static int read_line(const char *data, const char *key, char *value, size_t size, const char *path) {
+  const char *line = strstr(data, key);
+  char text[SWEEP_QUEUE_RUNS];
+  if (line) line += strlen(key);
+  snprintf(text, sizeof text, "%.*s", line ? (int)strcspn(line, "\n") : 0, line ? line : "");
+  return core_text_copy(value, size, text, path);
+}
+
 /* Reads the file and who may have written it, from one descriptor. */
 static int read_file(const char *path, char data[REQUEST_MAX], struct stat *status) {
   int fd;
@@ -127,6 +137,8 @@ int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *requ
   *request = (SweepQueueRequest){.owner = status.st_uid, .is_own = core_files_is_own(&status), .jobs = jobs,
                                  .force = force != 0, .executor = executor, .requested_unix_s = requested_unix_s};
   int code = core_text_copy(request->where, sizeof request->where, where ? where + 1 : "", path);
+  if (code == CORE_OK)
+    code = read_line(data, "\nstopped=", request->stopped, sizeof request->stopped, path);
   if (fields < 3 || jobs < 0) code = core_error(CORE_FAIL, "%s: damaged; delete it and submit again", path);
   return code;
 }
@@ -138,6 +150,39 @@ int sweep_queue_remove(const char *root, const char *name) {
   core_files_unlock(&lock);
   return code;
 }
+
+/* ---- lists of runs ----------------------------------------------------------------------------------------------- */
+
+bool sweep_queue_has_stopped(const SweepQueueRequest *request, const char *id) {
+  return strstr(request->stopped, id) != NULL;
+}
+
+/* Appends ids to a list that does not have them yet. */
+static int add_runs(const char (*ids)[CORE_RUN_ID], size_t count, char list[SWEEP_QUEUE_RUNS]) {
+  size_t length = strlen(list);
+  for (size_t i = 0; i < count; i++) {
+    if (strstr(list, ids[i])) continue;
+    length += (size_t)snprintf(list + length, SWEEP_QUEUE_RUNS - length, " %s", ids[i]);
+    if (length >= SWEEP_QUEUE_RUNS)
+      return core_error(CORE_USAGE, "%zu runs are too many to name one by one; name the sweep", count);
+  }
+  return CORE_OK;
+}
+
+int sweep_queue_stop(const char *root, const char *name, const char (*ids)[CORE_RUN_ID], size_t count) {
+  SweepQueueRequest request;
+  bool is_queued;
+  int lock;
+  TRY(lock_file(root, name, COMMAND_WAIT_S, &lock));
+  int code = sweep_queue_read(root, name, &request, &is_queued);
+  if (code == CORE_OK && is_queued && !request.is_own) code = refuse_foreign(name, &request);
+  if (code == CORE_OK && is_queued) code = add_runs(ids, count, request.stopped);
+  if (code == CORE_OK && is_queued) code = write_file(root, name, &request);
+  core_files_unlock(&lock);
+  return code;
+}
+
+/* ---- the executor ------------------------------------------------------------------------------------------------ */
 
 int sweep_queue_claim(const char *root, const char *name, int64_t executor, SweepQueueRequest *request,
                       bool *is_queued) {

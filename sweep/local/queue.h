@@ -11,6 +11,8 @@
 #include "store/workspace/run.h"
 #include "sweep/spec/where.h"
 
+enum { SWEEP_QUEUE_RUNS = 8192 /* maximum length of a list of runs: about 480 */ };
+
 typedef struct SweepQueueRequest {
   uid_t owner;             /* user who wrote the file; an executor runs its own user's requests only */
   bool is_own;             /* this user wrote it, and no other can have changed it */
@@ -19,6 +21,7 @@ typedef struct SweepQueueRequest {
   int64_t executor;        /* process id of the executor that claimed it; 0: none yet */
   double requested_unix_s; /* `force` does not apply to runs that have ended since; 0: unknown */
   char where[SWEEP_WHERE_TEXT]; /* selections of runs (sweep_where_format); "": all */
+  char stopped[SWEEP_QUEUE_RUNS]; /* ids of requested runs that `sweep stop` has taken out again, each after a blank */
 } SweepQueueRequest;
 
 /* Whether the request restarts a run that had ended before. Not if it has ended since the request: an earlier executor
@@ -35,6 +38,10 @@ int sweep_queue_check(const char *root, const char *name, const SweepQueueReques
 int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *request, bool *is_queued);
 /* Removes the sweep from the queue unconditionally. */
 int sweep_queue_remove(const char *root, const char *name);
+/* Takes runs out of a queued request, until the next one. CORE_USAGE: too many. */
+int sweep_queue_stop(const char *root, const char *name, const char (*ids)[CORE_RUN_ID], size_t count);
+/* Whether sweep_queue_stop has taken the run out. */
+bool sweep_queue_has_stopped(const SweepQueueRequest *request, const char *id);
 
 /* Claims the current request for an executor if it is this user's (*is_queued): writes its process id to the file.
  * *request: the claimed one. Waits for the lock for a moment only, as does sweep_queue_release. */

@@ -81,14 +81,15 @@ static size_t make_arguments(const char *root, const ServeAction *action, bool u
                              const char *arguments[ARGUMENTS_MAX]) {
   size_t count = 0;
   arguments[count++] = "sweep";
-  if (action->verb == SERVE_STOP) arguments[count++] = uses_retry ? "cancel" : "stop";
+  if (action->verb == SERVE_STOP) arguments[count++] = "stop";
   else arguments[count++] = uses_retry ? "retry" : "submit";
   arguments[count++] = "--root";
   arguments[count++] = root;
-  if (!uses_retry) arguments[count++] = action->verb == SERVE_STOP ? "--no-wait" : "--local";
+  if (action->verb == SERVE_STOP) arguments[count++] = "--no-wait";
+  else if (!uses_retry) arguments[count++] = "--local";
   if (action->verb == SERVE_RETRY) arguments[count++] = "--same-environment"; /* not that of the server */
   arguments[count++] = "--";
-  if (uses_retry || action->verb == SERVE_RETRY || !action->run[0]) arguments[count++] = action->sweep;
+  arguments[count++] = action->sweep;
   if (action->run[0] && (uses_retry || action->verb == SERVE_STOP)) arguments[count++] = action->run;
   arguments[count] = NULL;
   return count;

@@ -25,8 +25,8 @@ typedef struct ServeAction {
 
 typedef struct ServeActions { ServeAction list[SERVE_ACTIONS]; int64_t count; } ServeActions; /* zero-initialize */
 
-/* Starts an action on a sweep, or on its run `run` (NULL: all runs). uses_retry: by `sweep cancel` and `sweep retry`,
- * for runs on Slurm and runs that a rule has stopped; else by `sweep stop` and `sweep submit --local`. CORE_FAIL: it
+/* Starts an action on a sweep, or on its run `run` (NULL: all runs). uses_retry: retries by `sweep retry`, for
+ * runs on Slurm and runs that a rule has stopped; else by `sweep submit --local`. CORE_FAIL: it
  * cannot be started, or too many actions are running. */
 int serve_action_start(ServeActions *actions, const char *root, ServeVerb verb, bool uses_retry, const char *sweep,
                        const char *run, int64_t *number);

@@ -281,11 +281,11 @@ static void explain_orphan(Evidence *e) {
                *parent->message ? ": " : "", parent->message, classifier->progress->name, id);
 }
 
-/* Names who cancelled the run: the journal knows sweep cancel, accounting knows scancel. */
+/* Names who cancelled the run: the journal knows sweep stop, accounting knows scancel. */
 static void explain_cancelled(Evidence *e) {
   const char *when = has_started(e) ? "" : " before it started";
   const char *by = sweep_journal_cancelled_by(&e->classifier->job_map.journal, e->id, e->entry->array);
-  if (by) SET_REASON(e, "by %s with sweep cancel%s; sweep submit resumes it", by, when);
+  if (by) SET_REASON(e, "by %s with sweep stop%s; sweep submit resumes it", by, when);
   else if (e->task && *e->task->cancelled_by)
     SET_REASON(e, "by user %s%s; sweep submit resumes it", e->task->cancelled_by, when);
   else SET_REASON(e, "by hand (scancel)%s; sweep submit resumes it", when);

@@ -39,11 +39,11 @@ sleep 6 # the queue's answer is out of date
 timed status_10000 sweep status many
 timed status_10000_cached sweep status many
 timed submit_10000_again sweep submit "$tap_dir/many.ini"
-sweep cancel many >/dev/null
+sweep stop many >/dev/null
 
 experiment thousand 1000 10
 timed submit_1000 sweep submit "$tap_dir/thousand.ini" --held
-sweep cancel thousand >/dev/null
+sweep stop thousand >/dev/null
 tests/bench/peers/slurm.sh
 
 # The same trainings as an array of the same command, and as runs of a sweep; from submission to an empty queue. In turns, plain sweep sweep plain

@@ -95,7 +95,7 @@ tap_wait 60 test -s "$tap_dir/stopped"
 kill -9 $pid "$(cat "$tap_dir/stopped")"; wait $pid 2>/dev/null
 rm "$tap_dir/stopped" "$tap_dir/stop_at"
 tap_run "the same experiment in another workspace has jobs of its own" 0 "4 runs submitted in 1 array" other submit "$tap_dir/same.ini" --held
-tap_run "and cancels no others" 0 "4 runs cancelled" other cancel same
+tap_run "and cancels no others" 0 "stopping 4 runs" other stop same
 [ "$(in_queue same)" = 4 ]; tap_result "those of the first are still there" $? "$(squeue)"
 sweep release same >/dev/null
 tap_wait 300 queue_empty

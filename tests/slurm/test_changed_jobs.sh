@@ -16,11 +16,11 @@ fresh_status() { rm -rf "$tap_dir/.cache"; sweep status "$@"; }
 job_of() { squeue -h -a -t all -o '%F %j %k %Z' | sed -n "s, .*$SWEEP_ROOT\$,,p" | sort -un | tail -1; } # the latest of the workspace
 alter() { scontrol update jobid="$1" "${@:2}" || echo "# scontrol update failed: $*"; }
 
-# seen WHAT NAME RUNS: status, submit and cancel know all jobs of the sweep
+# seen WHAT NAME RUNS: status, submit and stop know all jobs of the sweep
 seen() {
   tap_run "$1: status" 0 "$3 held" fresh_status "$2"
   tap_run "$1: submitted only once" 0 "nothing to submit" submit "$2" --held
-  tap_run "$1: cancel" 0 "$3 runs cancelled" sweep cancel "$2"
+  tap_run "$1: stop" 0 "stopping $3 runs" sweep stop "$2"
   tap_check "$1: none is left in the queue" "$(squeue -h -t PD)"
 }
 experiment held 3 10
@@ -63,7 +63,7 @@ submit forged --held >/dev/null
 job=$(job_of)
 sbatch -Q -H -J $'x\ny|z' --comment="$(printf 'x\n%s|0-1|CANCELLED|None|5:00|1|1|%s|main||forged|x|%s\n' "$job" "$(id -un)" "$SWEEP_ROOT")" --wrap true
 tap_run "a foreign comment that looks like our row" 0 "2 held" fresh_status forged
-tap_run "changes nothing" 0 "2 runs cancelled" sweep cancel forged
+tap_run "changes nothing" 0 "stopping 2 runs" sweep stop forged
 scancel -u "$(id -un)"
 
 # ---- ids that start over: the controller has lost its state
@@ -79,7 +79,7 @@ try_foreign() { foreign || sbatch -Q --parsable -H -J lost --array=0-2 "$@" --wr
 tap_wait 60 try_foreign; tap_result "job $job is another one now" $? "$(squeue)"
 tap_run "it is not taken for the sweep's" 0 "3 cancelled" fresh_status lost
 tap_run "so its runs are submitted again" 0 "3 runs submitted" submit lost --held
-tap_run "and cancelled" 0 "3 runs cancelled" sweep cancel lost
+tap_run "and cancelled" 0 "stopping 3 runs" sweep stop lost
 foreign; tap_result "without the foreign job" $? "$(squeue)"
 scancel "$job"
 
@@ -119,6 +119,6 @@ for change in comment=abc comment= jobname=other; do
   tap_run "slurmrestd, $change: status" 0 "3 held" rest status rest
   tap_run "slurmrestd, $change: status through the commands" 0 "3 held" as sweep status rest
   tap_run "slurmrestd, $change: submitted only once" 0 "nothing to submit" rest submit "$tap_dir/rest.ini" --no-check
-  tap_run "slurmrestd, $change: cancel" 0 "3 runs cancelled" rest cancel rest
+  tap_run "slurmrestd, $change: stop" 0 "stopping 3 runs" rest stop rest
 done
 tap_done

@@ -41,7 +41,7 @@ hold
 tap_run "with it the runs are" 0 "2 runs submitted" walk --trust
 begun() { [ "$(grep -l '^iteration=[1-9]' "$SWEEP_ROOT"/runs/*/*/state 2>/dev/null | wc -l)" = 2 ]; }
 tap_wait 120 begun; tap_result "they find the library next to the experiment file" $? "$(tail -n 3 "$SWEEP_ROOT"/runs/*/*/log.txt 2>/dev/null)"
-sweep cancel walk >/dev/null; slow 1
+sweep stop walk >/dev/null; slow 1
 tap_wait 120 queue_empty
 tap_check "and stop with a checkpoint" "$([ "$(state_count stopped)" = 2 ] || grep -h status "$SWEEP_ROOT"/runs/*/*/state)"
 fast

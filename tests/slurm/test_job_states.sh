@@ -44,7 +44,7 @@ scontrol update jobid="$(job_of later)" starttime=now+3hours
 sweep release later >/dev/null
 becomes "jobs that start in three hours" later "2 queued: does not start before 20"
 tap_check "it is no delay after a requeue" "$(grep requeued "$tap_dir/out")"
-sweep cancel later >/dev/null
+sweep stop later >/dev/null
 
 # ---- a prolog that fails
 : >"$tap_dir/broken"
@@ -62,21 +62,21 @@ counts prolog 2 20
 experiment parted 2 20 "time = 00:04:00" "partition = short"
 scontrol update partitionname=short state=down
 tap_run "a partition that is down: the jobs are queued" 0 "2 runs submitted" submit parted
-becomes "and status says so" parted "2 queued: its partition is down: wait, or sweep cancel and choose another slurm.partition"
-sweep cancel parted >/dev/null
+becomes "and status says so" parted "2 queued: its partition is down: wait, or sweep stop and choose another slurm.partition"
+sweep stop parted >/dev/null
 tap_run "plan and submit note it" 0 "partition short is down: the jobs wait until it is up" sweep plan "$tap_dir/parted.ini"
 scontrol update partitionname=short state=up
 drained() { scontrol update nodename=n[3-4] state=drain reason=test; sinfo -h -p short -o %T | grep -q drained; }
 tap_wait 60 drained
 tap_run "all nodes are drained: the jobs are queued, with a note" 0 "partition short has no node that is up: the jobs wait until there is one" submit parted --held
-sweep cancel parted >/dev/null
+sweep stop parted >/dev/null
 scontrol update nodename=n[3-4] state=resume
 for state in drain inactive; do
   scontrol update partitionname=short state=$state
   tap_run "$state: Slurm accepts no jobs, and the message says so" 2 "partition short accepts no jobs at present" submit parted
   sed 's/= short/= short,main/' "$tap_dir/parted.ini" >"$tap_dir/either.ini"
   tap_run "$state, with another partition to choose from" 0 "2 runs submitted" sweep submit "$tap_dir/either.ini" --held
-  sweep cancel parted >/dev/null
+  sweep stop parted >/dev/null
 done
 scontrol update partitionname=short state=down
 experiment large 2 20 "time = 00:10:00" "partition = short"
@@ -86,7 +86,7 @@ experiment reserved 2 20 "reservation = later"
 scontrol create reservation reservationname=later starttime=now+2hours duration=60 nodes=n4 users="$(id -un)" >/dev/null
 tap_run "a reservation in the future: the jobs are queued" 0 "2 runs submitted" submit reserved
 becomes "and status says so" reserved "2 queued: waits for its reservation to begin"
-sweep cancel reserved >/dev/null
+sweep stop reserved >/dev/null
 scontrol delete reservationname=later
 
 # ---- an output file that cannot be opened

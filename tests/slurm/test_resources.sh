@@ -47,7 +47,7 @@ tap_check "parents request one processor, the others two" "$(
   for b in 1 2 3; do asks "$(job_of sets $b 0)" CPUs/Task; done | tr '\n' ' ' | grep -qx 'CPUs/Task=1 CPUs/Task=2 CPUs/Task=2 ' ||
   cat "$SWEEP_ROOT/sweeps/sets/submit.log")"
 tap_run "submitting again submits nothing" 0 "8 in the queue already" submit sets
-sweep cancel sets 2 >/dev/null # of [grid wide] or [grid other], by the order of the manifest
+sweep stop sets 2 >/dev/null # of [grid wide] or [grid other], by the order of the manifest
 tap_run "a cancelled run goes back with its block's resources" 0 "1 runs submitted in 1 array" submit sets --held
 tap_check "that request two processors" "$(asks "$(job_of sets 4 0)" CPUs/Task | grep -qx 'CPUs/Task=2' || sed -n 1,20p "$SWEEP_ROOT/sweeps/sets/manifest.tsv")"
 sweep release sets >/dev/null

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# sweep submit, status, cancel, hold, release, retry and extend on a real Slurm: jobs are submitted exactly once, and
+# sweep submit, status, stop, hold, release, retry and extend on a real Slurm: jobs are submitted exactly once, and
 # the output is right. Runs last a second; those that must stay in the queue are submitted held.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
@@ -33,8 +33,8 @@ tap_check "release --json of a run that is done, by its first digits" "$([ "$(sw
   sweep release first "${id:0:8}" --json)"
 id=$(sed -n 9p "$SWEEP_ROOT/sweeps/first/manifest.tsv" | cut -f2) # index 6
 tap_check "hold --json says which" "$([ "$(sweep hold first "${id:0:8}" --json | tool json run)" = "[\"$id\"]" ] || sweep hold first 6 --json)"
-tap_run "cancel some" 0 "2 runs cancelled" sweep cancel first 4 5
-tap_run "status knows who cancelled them" 0 "cancelled: by $(id -un) with sweep cancel before it started" fresh_status first
+tap_run "stop some" 0 "stopping 2 runs" sweep stop first 4 5
+tap_run "status knows who cancelled them" 0 "cancelled: by $(id -un) with sweep stop before it started" fresh_status first
 scancel "$(squeue -h -n first -o %F | sort -n | tail -1)" # the third array, by hand
 tap_run "and that others were cancelled by hand" 0 "cancelled: by hand (scancel) before it started" fresh_status first
 tap_run "submit resumes the cancelled ones" 0 "7 runs submitted in 1 array" submit first
@@ -104,11 +104,11 @@ submit changed --held >/dev/null
 sed -i 's/^seeds = .*/seeds = 7, 8/' "$tap_dir/changed.ini"
 submit changed --held >/dev/null
 tap_run "removed from the file, but still in the queue" 0 "4 held" fresh_status changed
-sweep cancel changed >/dev/null
+sweep stop changed >/dev/null
 tap_run "once they are not, they are distinguished" 0 "2 cancelled, 2 no longer in the file" fresh_status changed
 experiment waited 2 20
 tap_run "submit --wait stays until all have ended" 0 "2 finished" submit waited --wait
-tap_run "cancel of a sweep that is done" 0 "none of these runs is in the queue" sweep cancel broken
+tap_run "stop of a sweep that is done" 0 "nothing is running or waiting" sweep stop broken
 tap_run "--local runs on this machine" 0 "executor" submit later --force --local --wait
 
 # ---- a limit on the jobs in the queue
@@ -141,7 +141,7 @@ tap_run "nor removed" 1 "another process is submitting or changing this sweep" s
 touch "$tap_dir/go"
 wait $pid; tap_result "its submission continues" $? "$(cat "$tap_dir/out")"
 tap_run "nor one that is in the queue" 2 "is in Slurm's queue" sweep rm leaving --yes
-sweep cancel leaving >/dev/null
+sweep stop leaving >/dev/null
 tap_wait 60 queue_empty
 tap_run "one that is not is" 0 "removed leaving: 2 runs" sweep rm leaving --yes
 

@@ -45,8 +45,8 @@ out=$(as $ada sweep status both 2>&1); grep -q "40 finished" <<<"$out"; tap_resu
 # ---- the other user's files
 experiment hers 4 10
 as $ada sweep submit "$tap_dir/hers.ini" --held >/dev/null
-tap_run "the other's jobs cannot be cancelled" 1 "Access/permission denied" as $ben sweep cancel hers
-tap_check "which is an answer" "$(as $ben sweep cancel hers 2>&1 | grep "got no answer")"
+tap_run "the other's jobs cannot be cancelled" 1 "Access/permission denied" as $ben sweep stop hers
+tap_check "which is an answer" "$(as $ben sweep stop hers 2>&1 | grep "got no answer")"
 [ "$(in_queue hers)" = 4 ]; tap_result "they are still there" $? "$(squeue)"
 scancel "$(squeue -h -r -n hers -o %i | head -1)"
 tap_run "and not reported as cancelled by an unauthorized user" 0 "cancelled: by hand (scancel) before it started" as $ada sweep status hers

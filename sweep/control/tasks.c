@@ -1,0 +1,131 @@
+/* Finds the tasks of runs (job_map.h) and changes them in as few calls as possible (tasks.h). */
+#include "sweep/control/tasks.h"
+
+#include <stdlib.h>
+
+#include "core/files.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "sweep/cluster/journal.h"
+#include "sweep/status/cluster_status.h"
+
+static int list(const SweepTasks *tasks, SlurmTasks *listing) {
+  const char *name = tasks->selection->name;
+  return slurm_list(tasks->cluster, &(SlurmSelection){&name, 1, tasks->selection->root}, listing);
+}
+
+static int compare_ids(const void *a, const void *b) {
+  const SlurmId *x = a, *y = b;
+  if (x->job != y->job) return x->job < y->job ? -1 : 1;
+  return (x->task > y->task) - (x->task < y->task);
+}
+
+/* Finds the tasks of the selected runs. */
+static void find_tasks(SweepTasks *tasks, bool waiting) {
+  const SweepSelection *selection = tasks->selection;
+  size_t found = 0;
+  tasks->ids = core_memory_allocate((selection->manifest.count + 1) * sizeof *tasks->ids);
+  for (size_t i = 0; i < selection->manifest.count; i++) {
+    const SweepJobMapEntry *entry = &tasks->job_map.entries[i];
+    const SlurmTask *task = sweep_job_map_task(&tasks->job_map, entry);
+    if (!selection->is_selected[i] || !task || slurm_state_is_over(task->state)) continue;
+    if (waiting && task->state != SLURM_PENDING) continue;
+    tasks->is_running |= task->state != SLURM_PENDING;
+    tasks->ids[found++] = sweep_job_map_task_id(entry);
+  }
+
+  qsort(tasks->ids, found, sizeof *tasks->ids, compare_ids);
+  for (size_t i = 0; i < found; i++)
+    if (tasks->count == 0 || compare_ids(&tasks->ids[tasks->count - 1], &tasks->ids[i]) != 0)
+      tasks->ids[tasks->count++] = tasks->ids[i];
+}
+
+static bool has_task(const SweepTasks *tasks, SlurmId id) {
+  return id.job > 0 && bsearch(&id, tasks->ids, tasks->count, sizeof id, compare_ids);
+}
+
+int sweep_tasks_open(const SweepSelection *selection, bool waiting, SweepTasks *tasks) {
+  *tasks = (SweepTasks){.selection = selection, .lock = -1};
+  tasks->has_run = core_memory_zero_allocate(selection->manifest.count + 1, sizeof *tasks->has_run);
+  if (!selection->was_submitted) return CORE_OK;
+  TRY(sweep_journal_lock(selection->root, selection->name, &tasks->lock));
+  TRY(sweep_job_map_read(selection->root, &selection->manifest, &tasks->job_map));
+  TRY(slurm_cluster_open("auto", &tasks->cluster, NULL));
+  TRY(list(tasks, &tasks->listing));
+  sweep_job_map_join(selection->name, &tasks->job_map, &tasks->listing);
+
+  find_tasks(tasks, waiting);
+  for (size_t i = 0; i < tasks->job_map.count; i++)
+    tasks->has_run[i] = has_task(tasks, sweep_job_map_task_id(&tasks->job_map.entries[i]));
+  return CORE_OK;
+}
+
+void sweep_tasks_close(SweepTasks *tasks) {
+  slurm_cluster_close(&tasks->cluster);
+  sweep_job_map_free(&tasks->job_map);
+  slurm_tasks_free(&tasks->listing);
+  free(tasks->ids);
+  free(tasks->has_run);
+  core_files_unlock(&tasks->lock);
+}
+
+/* Writes the cancels to the journal. *lines: number of lines written. */
+static int record_cancels(const SweepSelection *selection, size_t *lines) {
+  *lines = 0;
+  if (selection->is_whole_sweep) {
+    *lines = 1;
+    return sweep_journal_append(selection->root, selection->name, "cancel\tall");
+  }
+  for (size_t i = 0; i < selection->manifest.count; i++) {
+    if (!selection->is_selected[i]) continue;
+    TRY(sweep_journal_append(selection->root, selection->name, "cancel\t%s", selection->manifest.ids[i]));
+    (*lines)++;
+  }
+  return CORE_OK;
+}
+
+/* Cancels after the journal, so that the tasks and sweep status know the reason. If Slurm certainly did nothing, the
+ * journal takes the cancels back: otherwise a task that stops for another reason would take itself for cancelled, and
+ * would not be requeued. */
+int sweep_tasks_cancel(const SweepTasks *tasks) {
+  const SweepSelection *selection = tasks->selection;
+  char message[512];
+  size_t lines;
+  if (tasks->count == 0) return CORE_OK;
+  TRY(record_cancels(selection, &lines));
+  const int code = slurm_cancel(tasks->cluster, tasks->ids, tasks->count);
+  const SlurmFault fault = slurm_fault(tasks->cluster);
+  sweep_cluster_status_clear_cache();
+  if (code == CORE_OK || fault == SLURM_TIMED_OUT || fault == SLURM_GARBLED) return code;
+
+  snprintf(message, sizeof message, "%s", core_error_message());
+  if (sweep_journal_append(selection->root, selection->name, "uncancel\t%zu", lines) != CORE_OK)
+    core_warn("%s", core_error_message());
+  return core_error(code, "%s", message);
+}
+
+int sweep_tasks_hold(const SweepTasks *tasks, bool hold) {
+  if (tasks->count == 0) return CORE_OK;
+  const int code = slurm_hold(tasks->cluster, tasks->ids, tasks->count, hold);
+  sweep_cluster_status_clear_cache();
+  return code;
+}
+
+static bool has_row(const SlurmTask *row, SlurmId id) {
+  if (id.job != row->job || id.task < row->first || id.task > row->last) return false;
+  return row->step <= 1 || (id.task - row->first) % row->step == 0;
+}
+
+int sweep_tasks_check_end(const SweepTasks *tasks, bool *has_ended) {
+  SlurmTasks now = {0};
+  *has_ended = true;
+  TRY(list(tasks, &now));
+  for (size_t r = 0; r < now.count; r++) {
+    const SlurmTask *row = &now.rows[r];
+    if (slurm_state_is_over(row->state)) continue;
+    for (size_t i = 0; i < tasks->count; i++)
+      if (has_row(row, tasks->ids[i])) *has_ended = false;
+  }
+  slurm_tasks_free(&now);
+  return CORE_OK;
+}
