@@ -9,8 +9,7 @@ int sweep_submit(int argc, char **argv);    /* records the manifest and starts t
 int sweep_status(int argc, char **argv);    /* shows progress, ETA, and failures with their reasons */
 int sweep_task(int argc, char **argv);      /* executes a Slurm array task */
 int sweep_supervise(int argc, char **argv); /* executes an attempt of a run of a user's program */
-int sweep_hold(int argc, char **argv);      /* keeps waiting runs from starting */
-int sweep_release(int argc, char **argv);   /* lets held runs start */
+int sweep_hold(int argc, char **argv);      /* keeps waiting runs from starting, or lets them start */
 int sweep_retry(int argc, char **argv);     /* submits failed and lost runs again */
 int sweep_extend(int argc, char **argv);    /* adds seeds */
 int sweep_rm(int argc, char **argv);        /* removes sweeps or runs from the workspace */

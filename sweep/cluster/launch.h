@@ -40,7 +40,7 @@ typedef struct SweepLaunch {
   int64_t forced_before_batch;    /* except runs last submitted in this batch or a later one; 0: no exception */
   bool keep_failed;               /* leave failed runs alone */
   FILE *out;                      /* human-readable progress; NULL: stdout. stderr with --json */
-  bool held;                      /* submit the arrays held; sweep release lets them start */
+  bool held;                      /* submit the arrays held; sweep hold --off lets them start */
 } SweepLaunch;
 
 /* Decision of a submission about a run, with its reason. */

@@ -365,7 +365,8 @@ static int retry(void *context, const char **operands, size_t count) {
   TRY(sweep_common_open(&options->common));
   TRY(sweep_common_name(&options->common, operands[0], name));
   int code = sweep_selection_make(options->common.root, name, &options->selection);
-  for (size_t i = 1; i < count && code == CORE_OK; i++) code = sweep_selection_add_run(&options->selection, operands[i]);
+  for (size_t i = 1; i < count && code == CORE_OK; i++)
+    code = sweep_selection_add_run(&options->selection, operands[i]);
   if (code == CORE_OK) code = retry_selected(options);
   sweep_selection_free(&options->selection);
   return code;

@@ -1,5 +1,5 @@
-/* `sweep stop`: ends sweeps and runs, on this machine and on Slurm. It never kills: a run that waits leaves the queue, one
- * that runs finishes its iteration, writes a checkpoint and ends.
+/* `sweep stop`: ends sweeps and runs, on this machine and on Slurm. It never kills: a run that waits leaves the queue,
+ * one that runs finishes its iteration, writes a checkpoint and ends.
  *
  * Runs that Slurm has are cancelled there (tasks.h). The others belong to this machine: a sweep leaves the executor's
  * queue, whose runs the executor then stops; a single run leaves it, and the process that trains it gets SIGTERM. */
@@ -33,8 +33,8 @@ typedef struct StopOptions {
 typedef struct Stop {
   const StopOptions *options;
   const SweepSelection *selection;
-  SweepTasks tasks;          /* what Slurm has of it */
-  SweepQueueRequest request; /* what the executor has of it, if is_queued */
+  SweepTasks tasks;          /* its tasks in Slurm's queue */
+  SweepQueueRequest request; /* its request to the executor, if is_queued */
   bool is_queued;
   bool *is_stopped;          /* [manifest.count] runs that are stopped */
   size_t count;
@@ -59,11 +59,6 @@ static int signal_run(const char *root, const char *id, const StoreState *state)
   return CORE_OK;
 }
 
-static bool is_waiting(const Stop *stop, const StoreState *state, const char *id) {
-  return stop->is_queued && !store_status_is_final(state->status) && state->status != STORE_FAILED &&
-         state->status != STORE_STOPPED_BY_RULE && !sweep_queue_has_stopped(&stop->request, id);
-}
-
 /* Stops named runs: takes those that wait out of the queue, and signals those that run. */
 static int stop_runs_here(Stop *stop) {
   const SweepSelection *selection = stop->selection;
@@ -77,7 +72,8 @@ static int stop_runs_here(Stop *stop) {
     if (!selection->is_selected[i] || stop->tasks.has_run[i]) continue;
     code = store_run_state_read(selection->root, manifest->ids[i], true, &state);
     const bool is_running = code == CORE_OK && state.status == STORE_RUNNING;
-    if (code != CORE_OK || !(is_running || is_waiting(stop, &state, manifest->ids[i]))) continue;
+    const bool is_waiting = stop->is_queued && sweep_queue_waits(&stop->request, manifest->ids[i], &state);
+    if (code != CORE_OK || !(is_running || is_waiting)) continue;
     if (is_running) code = signal_run(selection->root, manifest->ids[i], &state);
     stop->is_stopped[i] = code == CORE_OK;
     memcpy(ids[count++], manifest->ids[i], CORE_RUN_ID);
@@ -117,8 +113,8 @@ static int stop_sweep_here(Stop *stop) {
     const char *id = selection->manifest.ids[i];
     StoreState state;
     if (stop->tasks.has_run[i] || !sweep_id_set_find(&requested, id, NULL)) continue;
-    stop->is_stopped[i] =
-      store_run_state_read(selection->root, id, true, &state) == CORE_OK && is_waiting(stop, &state, id);
+    if (store_run_state_read(selection->root, id, true, &state) != CORE_OK) continue;
+    stop->is_stopped[i] = state.status == STORE_RUNNING || sweep_queue_waits(&stop->request, id, &state);
   }
   sweep_id_set_free(&requested);
   core_error_clear();

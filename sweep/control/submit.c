@@ -76,6 +76,7 @@ static int make_request(const Submission *s, SweepQueueRequest *request, bool *h
   const SweepSubmitOptions *options = s->options;
   *request = (SweepQueueRequest){
     .jobs = options->jobs, .force = options->force, .requested_unix_s = core_clock_unix_s()};
+  if (options->hold) snprintf(request->held, sizeof request->held, "all");
   TRY(sweep_where_format(&options->where, request->where));
   return sweep_queue_check(options->common.root, s->spec->name, request, has_more_runs);
 }
@@ -86,7 +87,7 @@ static int start_here(const Submission *s, size_t recorded, const size_t runs[SW
   const char *root = options->common.root, *name = s->spec->name;
   const size_t pending = runs[SWEEP_RUN_DUE] + runs[SWEEP_RUN_RUNNING];
   int64_t executor;
-  bool has_joined, has_more_runs;
+  bool has_joined, has_more_runs, is_queued;
   SweepQueueRequest request;
 
   if (pending == 0) {
@@ -99,6 +100,7 @@ static int start_here(const Submission *s, size_t recorded, const size_t runs[SW
   sweep_notify_reset(root, name, recorded - pending);
   TRY(sweep_environment_record(root, name));
   TRY(sweep_queue_write(root, name, &request));
+  TRY(sweep_queue_read(root, name, &request, &is_queued)); /* runs that were held stay held */
   TRY(sweep_executor_start(root, name, &executor, &has_joined));
   TRY(end_extension(s, s->part));
 
@@ -107,6 +109,8 @@ static int start_here(const Submission *s, size_t recorded, const size_t runs[SW
   if (has_more_runs)
     fprintf(options->output.out, "%s: the runs queued earlier continue, too; sweep stop %s drops all\n", name, name);
 
+  if (*request.held)
+    fprintf(options->output.out, "%s: runs of it are held; sweep hold %s --off lets them start\n", name, name);
   if (options->wait) return sweep_wait_here(root, s->part, options->output.out);
   fprintf(options->output.out, "running in the background; progress: sweep status %s   stop: sweep stop %s\n", name,
           name);
@@ -143,8 +147,7 @@ static int choose_cluster(const SweepSubmitOptions *options, const SlurmSettings
   if (options->local || options->no_start || options->jobs > 0) return CORE_OK; /* --jobs limits this machine's runs */
   const int code = slurm_cluster_open(settings->api, cluster, &fault);
   if (code == CORE_OK || fault != SLURM_ABSENT || strcmp(settings->api, "auto") != 0) return code;
-  if (options->test_only || options->held)
-    return core_error(code, "%s; --test-only and --held require Slurm", core_error_message());
+  if (options->test_only) return core_error(code, "%s; --test-only requires Slurm", core_error_message());
   return CORE_OK;
 }
 
@@ -199,7 +202,7 @@ static int launch_once(const Submission *s, const SweepManifest *manifest, int64
                               .forced_before_batch = first_batch,
                               .keep_failed = options->keep_failed,
                               .out = options->output.out,
-                              .held = options->held};
+                              .held = options->hold};
 
   if (writes(options)) TRY(sweep_environment_record(launch.root, launch.name));
   const int code = sweep_launch_grid(&launch, s->part, manifest, result);
@@ -412,6 +415,10 @@ int sweep_submit_sweep(SweepSubmitOptions *options, const char *operand) {
   SweepSpec spec;
   if (options->force && options->keep)
     return core_error(CORE_USAGE, "--force and --keep exclude each other: runs by other code either restart or stay");
+  if (options->hold && options->wait)
+    return core_error(CORE_USAGE, "--hold and --wait exclude each other: held runs do not end");
+  if (options->hold && options->no_start)
+    return core_error(CORE_USAGE, "--hold and --no-start exclude each other: only queued runs are held");
   if (options->jobs < 0) return core_error(CORE_USAGE, "--jobs %lld: must be at least 1", (long long)options->jobs);
   TRY(writes(options) ? sweep_common_make(&options->common) : sweep_common_open(&options->common));
   int code = sweep_common_spec(&options->common, operand, &spec);
@@ -440,6 +447,7 @@ int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreHand
     {"wait", 'w', CORE_OPTION_FLAG, &parsed.wait, NULL, "wait and show progress; exit with 1 if a run failed"},
     {"force", 'f', CORE_OPTION_FLAG, &parsed.force, NULL,
      "run finished and diverged runs again as new attempts, and restart runs that other code began"},
+    {"hold", 0, CORE_OPTION_FLAG, &parsed.hold, NULL, "queue the runs held; sweep hold --off lets them start"},
     {"no-start", 0, CORE_OPTION_FLAG, &parsed.no_start, NULL, "record the manifest and start nothing"},
     {"local", 0, CORE_OPTION_FLAG, &parsed.local, NULL, "run on this machine even if Slurm is available"},
     {"dry-run", 'n', CORE_OPTION_FLAG, &parsed.dry_run, NULL,
@@ -456,7 +464,6 @@ int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreHand
     {"same-environment", 0, CORE_OPTION_FLAG, &parsed.same_environment, NULL,
      "use the variables and directory of the sweep's last submission instead of this shell's"},
     {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON; human-readable text goes to stderr"},
-    {"held", 0, CORE_OPTION_FLAG, &parsed.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
     {0}};
 
   return core_options_run(manual, options, argc, argv, handler, &parsed);

@@ -11,7 +11,7 @@
 typedef struct SweepSubmitOptions {
   SweepCommon common;
   CoreOptionList where;
-  bool wait, force, no_start, local, dry_run, test_only, held, no_check, trust, keep, json, same_environment;
+  bool wait, force, no_start, local, dry_run, test_only, hold, no_check, trust, keep, json, same_environment;
   int64_t jobs;              /* 0: not set */
   bool is_on_cluster;        /* the last submission went to Slurm */
   bool keep_failed;          /* leave failed runs alone: from the second wave of a search on */

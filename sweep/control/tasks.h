@@ -14,7 +14,7 @@ typedef struct SweepTasks {
   size_t count;
   bool is_running;           /* whether one of them does not wait */
   bool *has_run;             /* [manifest.count] whether a run is in one of them; runs that share a task are together */
-  int lock;                  /* of the journal */
+  int lock;                  /* the journal's */
 } SweepTasks;
 
 /* Locks the sweep's journal, and finds the tasks of the selected runs that are in Slurm's queue; waiting: only those

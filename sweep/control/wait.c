@@ -32,11 +32,13 @@ static void install_interrupt_notice(const char *name) {
   sigaction(SIGINT, &action, NULL);
 }
 
-static int draw_progress(const char *root, const char *name, bool is_last, CoreLive *live) {
+/* *is_held: nothing runs, and all runs that wait are held. */
+static int draw_progress(const char *root, const char *name, bool is_last, CoreLive *live, bool *is_held) {
   SweepProgress progress;
   CoreText text = {0};
   SweepFailures failures = {0};
   TRY(sweep_progress_read(root, name, NULL, &progress));
+  *is_held = progress.held > 0 && !sweep_progress_is_active(&progress);
   sweep_progress_draw(&progress, is_last, &text);
   sweep_failures_add_progress(&progress, &failures);
   sweep_failures_draw(&failures, &progress, &text);
@@ -50,16 +52,16 @@ static int draw_progress(const char *root, const char *name, bool is_last, CoreL
 int sweep_wait_here(const char *root, const SweepGrid *grid, FILE *out) {
   const char *name = grid->spec->name;
   CoreLive live = {.stream = out, .plain_every_s = PLAIN_PROGRESS_S};
-  bool is_queued = true;
+  bool is_queued = true, is_held = false;
   install_interrupt_notice(name);
-  while (is_queued) {
+  while (is_queued && !is_held) {
     SweepQueueRequest request;
     TRY(sweep_queue_read(root, name, &request, &is_queued));
     if (is_queued && !sweep_queue_executor_pid(root, request.owner))
       return core_error(CORE_FAIL, "the executor is gone (see %s/executor.log); run sweep submit again to continue",
                         root);
-    TRY(draw_progress(root, name, !is_queued, &live));
-    if (is_queued) usleep(POLL_MS * 1000);
+    TRY(draw_progress(root, name, !is_queued, &live, &is_held));
+    if (is_queued && !is_held) usleep(POLL_MS * 1000);
   }
   return sweep_missing_check_all(root, grid);
 }

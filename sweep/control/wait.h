@@ -5,8 +5,8 @@
 
 #include "sweep/spec/grid.h"
 
-/* Waits on this machine until the executor has removed the grid's sweep from its queue. Result as
- * sweep_missing_check_all; also CORE_FAIL if the executor is gone. */
+/* Waits on this machine until the executor has removed the grid's sweep from its queue, or holds all that is left of
+ * it. Result as sweep_missing_check_all; also CORE_FAIL if the executor is gone. */
 int sweep_wait_here(const char *root, const SweepGrid *grid, FILE *out);
 
 /* Waits on a cluster until the sweep's runs have left the queue. Result as sweep_missing_check. */

@@ -74,8 +74,8 @@ static void executor_add(Executor *executor, const char *name, const SweepQueueR
             job_set_max_running(set), job_set_threads(set));
 }
 
-/* Compares the queue with the sets: claims and adds a new sweep, reloads one that was submitted again, updates one whose
- * request has changed, and stops one that was removed. */
+/* Compares the queue with the sets: claims and adds a new sweep, reloads one that was submitted again, updates one
+ * whose request has changed, and stops one that was removed. */
 static void executor_sync(Executor *executor, const char *name) {
   SweepQueueRequest request;
   bool is_queued;

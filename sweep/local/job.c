@@ -2,7 +2,7 @@
  * state only if the trainer could not, because it never started or was killed.
  *
  * Phases of a job:
- *   WAITING    starts once its parent, if any, has ended and the executor has room
+ *   WAITING    starts once its parent, if any, has ended, the executor has room, and it is not held
  *   RUNNING    its trainer is a child of this process
  *   EXTERNAL   another set of this executor, a Slurm task or a user's trainer runs it
  *   ENDED      done, failed or stopped; starts again only as stated below
@@ -27,9 +27,9 @@
  *   ENDED      the rule, which had stopped it, promotes it, or a user        WAITING    apply_decision
  *              retries it
  *
- * SIGTERM, from the rule, job_set_stop or apply_lists, leaves a job RUNNING until its trainer exits. job_set_reap sets ENDED before
- * the functions that it calls choose another phase. A reload begins with (loaded), but keeps RUNNING jobs. set_phase
- * maintains count[] and next: no job before `next` waits. */
+ * SIGTERM, from the rule, job_set_stop or apply_lists, leaves a job RUNNING until its trainer exits. job_set_reap sets
+ * ENDED before the functions that it calls choose another phase. A reload begins with (loaded), but keeps RUNNING jobs.
+ * set_phase maintains count[] and next: no job before `next` waits. */
 #include "sweep/local/job.h"
 
 #include <math.h>
@@ -75,6 +75,7 @@ typedef struct Job {
   bool force;               /* restart from the beginning */
   bool stop_requested;      /* by the [stop] rule */
   bool was_stopped;         /* by a user, alone or with its set, and may have been submitted again since */
+  bool is_held;             /* by a user: not started while it waits */
   bool is_stopped_by_rule;  /* ended by the rule: resumed if it is promoted or a user retries it */
   SweepMemoryProbe memory;
   int level;                /* rungs that it was promoted from; the highest run first, as in ASHA */
@@ -123,10 +124,11 @@ static void find_parents(JobSet *set) {
   sweep_id_set_free(&ids);
 }
 
-/* Whether the job waits and its parent has ended, with or without success. If the parent's checkpoint is missing, the
- * trainer reports it. */
+/* Whether the job waits, is not held, and its parent has ended, with or without success. If the parent's checkpoint is
+ * missing, the trainer reports it. */
 static bool is_ready(const JobSet *set, const Job *job) {
-  return job->phase == JOB_WAITING && (job->parent == NO_PARENT || set->jobs[job->parent].phase == JOB_ENDED);
+  const bool has_parent = job->parent != NO_PARENT;
+  return job->phase == JOB_WAITING && !job->is_held && (!has_parent || set->jobs[job->parent].phase == JOB_ENDED);
 }
 
 /* Finds the first ready run among those that a rule has promoted furthest; grid.runs: none. */
@@ -192,10 +194,11 @@ bool job_set_apply_rule(JobSet *set, StoreDatabase *database) {
   return true;
 }
 
-/* Ends the jobs that a user has stopped. */
+/* Holds or releases jobs, and ends those that a user has stopped. */
 static void apply_lists(JobSet *set) {
   for (size_t i = 0; i < set->grid.runs; i++) {
     Job *job = &set->jobs[i];
+    job->is_held = sweep_queue_holds(&set->request, job_id(set, job));
     if (!sweep_queue_has_stopped(&set->request, job_id(set, job))) continue;
     if (job->phase == JOB_WAITING) set_phase(set, job, JOB_ENDED);
     else if (job->phase == JOB_RUNNING && !job->was_stopped) job->was_stopped = kill(job->process, SIGTERM) == 0;
@@ -203,8 +206,11 @@ static void apply_lists(JobSet *set) {
 }
 
 void job_set_update(JobSet *set, const SweepQueueRequest *request) {
-  if (strcmp(set->request.stopped, request->stopped) == 0) return;
+  const bool is_same =
+    strcmp(set->request.stopped, request->stopped) == 0 && strcmp(set->request.held, request->held) == 0;
+  if (is_same) return;
   memcpy(set->request.stopped, request->stopped, sizeof set->request.stopped);
+  memcpy(set->request.held, request->held, sizeof set->request.held);
   apply_lists(set);
 }
 
@@ -310,6 +316,7 @@ int job_set_reload(JobSet *set, const SweepQueueRequest *request) { return reloa
 int job_set_continue(JobSet *set, const SweepQueueRequest *request) {
   SweepQueueRequest wave = {.jobs = request->jobs, .executor = request->executor};
   memcpy(wave.stopped, request->stopped, sizeof wave.stopped);
+  memcpy(wave.held, request->held, sizeof wave.held);
   return reload(set, &wave, false);
 }
 

@@ -19,7 +19,7 @@ int job_set_create(const char *root, const char *name, const SweepQueueRequest *
 int job_set_reload(JobSet *set, const SweepQueueRequest *request);
 /* Reloads after another wave of a search: adds new runs. Failed runs stay failed, and nothing is forced. */
 int job_set_continue(JobSet *set, const SweepQueueRequest *request);
-/* Applies changes of the queued request that are not another submission: stopped runs. */
+/* Applies changes of the queued request that are not another submission: held and stopped runs. */
 void job_set_update(JobSet *set, const SweepQueueRequest *request);
 void job_set_destroy(JobSet **set);
 
@@ -29,7 +29,7 @@ const char *job_set_name(const JobSet *set);
 size_t job_set_waiting(const JobSet *set);
 size_t job_set_running(const JobSet *set);
 size_t job_set_external(const JobSet *set);
-/* Whether a waiting job can start now, i.e. does not wait for its parent. */
+/* Whether a waiting job can start now, i.e. is not held and does not wait for its parent. */
 bool job_set_has_ready(const JobSet *set);
 /* Whether it has a search with trials that are not proposed yet. */
 bool job_set_has_open_search(const JobSet *set);

@@ -13,7 +13,7 @@
 #include "store/workspace/paths.h"
 
 enum {
-  REQUEST_MAX = 4096 + SWEEP_WHERE_TEXT + SWEEP_QUEUE_RUNS,
+  REQUEST_MAX = 4096 + SWEEP_WHERE_TEXT + 2 * SWEEP_QUEUE_RUNS,
   COMMAND_WAIT_S = 60, EXECUTOR_WAIT_S = 2 /* for the lock, which is held to read and write a small file */
 };
 
@@ -28,9 +28,9 @@ static int write_file(const char *root, const char *name, const SweepQueueReques
   char path[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "queued", path));
   CoreText text = {0};
-  core_text_appendf(&text, "jobs=%lld\nforce=%d\nexecutor=%lld\nasked=%.6f\nstopped=%s\n%s", (long long)request->jobs,
-                    request->force, (long long)request->executor, request->requested_unix_s, request->stopped,
-                    request->where);
+  core_text_appendf(&text, "jobs=%lld\nforce=%d\nexecutor=%lld\nasked=%.6f\nheld=%s\nstopped=%s\n%s",
+                    (long long)request->jobs, request->force, (long long)request->executor, request->requested_unix_s,
+                    request->held, request->stopped, request->where);
   const int code = core_files_write_own(path, text.data, text.length);
   core_text_free(&text);
   return code;
@@ -70,6 +70,7 @@ static int join_queued(const char *root, const char *name, SweepQueueRequest *re
     request->force = true;
     request->requested_unix_s = queued.requested_unix_s;
   }
+  if (!*request->held) memcpy(request->held, queued.held, sizeof request->held);
   return sweep_where_join(request->where, queued.where);
 }
 
@@ -137,6 +138,7 @@ int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *requ
   *request = (SweepQueueRequest){.owner = status.st_uid, .is_own = core_files_is_own(&status), .jobs = jobs,
                                  .force = force != 0, .executor = executor, .requested_unix_s = requested_unix_s};
   int code = core_text_copy(request->where, sizeof request->where, where ? where + 1 : "", path);
+  if (code == CORE_OK) code = read_line(data, "\nheld=", request->held, sizeof request->held, path);
   if (code == CORE_OK)
     code = read_line(data, "\nstopped=", request->stopped, sizeof request->stopped, path);
   if (fields < 3 || jobs < 0) code = core_error(CORE_FAIL, "%s: damaged; delete it and submit again", path);
@@ -157,29 +159,49 @@ bool sweep_queue_has_stopped(const SweepQueueRequest *request, const char *id) {
   return strstr(request->stopped, id) != NULL;
 }
 
-/* Appends ids to a list that does not have them yet. */
-static int add_runs(const char (*ids)[CORE_RUN_ID], size_t count, char list[SWEEP_QUEUE_RUNS]) {
-  size_t length = strlen(list);
-  for (size_t i = 0; i < count; i++) {
-    if (strstr(list, ids[i])) continue;
-    length += (size_t)snprintf(list + length, SWEEP_QUEUE_RUNS - length, " %s", ids[i]);
-    if (length >= SWEEP_QUEUE_RUNS)
-      return core_error(CORE_USAGE, "%zu runs are too many to name one by one; name the sweep", count);
-  }
+bool sweep_queue_waits(const SweepQueueRequest *request, const char *id, const StoreState *state) {
+  const StoreStatus status = state->status;
+  if (status == STORE_RUNNING || status == STORE_FAILED || status == STORE_STOPPED_BY_RULE) return false;
+  if (store_status_is_final(status) && !sweep_queue_forces(request, state)) return false;
+  return !sweep_queue_has_stopped(request, id);
+}
+
+bool sweep_queue_holds(const SweepQueueRequest *request, const char *id) {
+  return strcmp(request->held, "all") == 0 || strstr(request->held, id) != NULL;
+}
+
+int sweep_queue_list_add(const char *id, char list[SWEEP_QUEUE_RUNS]) {
+  const size_t length = strlen(list);
+  if (strstr(list, id)) return CORE_OK;
+  if (length + CORE_RUN_ID >= SWEEP_QUEUE_RUNS)
+    return core_error(CORE_USAGE, "these runs are too many to name one by one; name the sweep");
+  snprintf(list + length, SWEEP_QUEUE_RUNS - length, " %s", id);
   return CORE_OK;
 }
 
-int sweep_queue_stop(const char *root, const char *name, const char (*ids)[CORE_RUN_ID], size_t count) {
+/* Changes the queued request; without one nothing. held NULL: as before. Takes ids[count] out. */
+static int change(const char *root, const char *name, const char *held, const char (*ids)[CORE_RUN_ID], size_t count) {
   SweepQueueRequest request;
   bool is_queued;
   int lock;
   TRY(lock_file(root, name, COMMAND_WAIT_S, &lock));
   int code = sweep_queue_read(root, name, &request, &is_queued);
   if (code == CORE_OK && is_queued && !request.is_own) code = refuse_foreign(name, &request);
-  if (code == CORE_OK && is_queued) code = add_runs(ids, count, request.stopped);
-  if (code == CORE_OK && is_queued) code = write_file(root, name, &request);
+  if (code == CORE_OK && is_queued) {
+    if (held) snprintf(request.held, sizeof request.held, "%s", held);
+    for (size_t i = 0; i < count && code == CORE_OK; i++) code = sweep_queue_list_add(ids[i], request.stopped);
+    if (code == CORE_OK) code = write_file(root, name, &request);
+  }
   core_files_unlock(&lock);
   return code;
+}
+
+int sweep_queue_stop(const char *root, const char *name, const char (*ids)[CORE_RUN_ID], size_t count) {
+  return change(root, name, NULL, ids, count);
+}
+
+int sweep_queue_hold(const char *root, const char *name, const char *held) {
+  return change(root, name, held, NULL, 0);
 }
 
 /* ---- the executor ------------------------------------------------------------------------------------------------ */

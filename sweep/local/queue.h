@@ -21,6 +21,7 @@ typedef struct SweepQueueRequest {
   int64_t executor;        /* process id of the executor that claimed it; 0: none yet */
   double requested_unix_s; /* `force` does not apply to runs that have ended since; 0: unknown */
   char where[SWEEP_WHERE_TEXT]; /* selections of runs (sweep_where_format); "": all */
+  char held[SWEEP_QUEUE_RUNS];    /* ids of runs that are kept from starting, or "all" */
   char stopped[SWEEP_QUEUE_RUNS]; /* ids of requested runs that `sweep stop` has taken out again, each after a blank */
 } SweepQueueRequest;
 
@@ -28,9 +29,13 @@ typedef struct SweepQueueRequest {
  * or another sweep has already restarted it. */
 bool sweep_queue_forces(const SweepQueueRequest *request, const StoreState *state);
 
-/* Writes a request, which replaces a queued one, except that the runs of both are requested, and that `force` and its
- * time stay if both request the same runs. CORE_USAGE: too long, another user's is queued, or they differ in their runs
- * and one has `force`. */
+/* Whether a run of the request, in this state, waits for the executor. Failed runs are retried when the request is
+ * read, and do not wait afterwards. */
+bool sweep_queue_waits(const SweepQueueRequest *request, const char *id, const StoreState *state);
+
+/* Writes a request, which replaces a queued one, except that the runs of both are requested, that held runs stay held,
+ * and that `force` and its time stay if both request the same runs. CORE_USAGE: too long, another user's is queued, or
+ * they differ in their runs and one has `force`. */
 int sweep_queue_write(const char *root, const char *name, const SweepQueueRequest *request);
 /* Checks whether sweep_queue_write would accept the request. *has_more_runs: a queued one adds runs to it. */
 int sweep_queue_check(const char *root, const char *name, const SweepQueueRequest *request, bool *has_more_runs);
@@ -40,6 +45,12 @@ int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *requ
 int sweep_queue_remove(const char *root, const char *name);
 /* Takes runs out of a queued request, until the next one. CORE_USAGE: too many. */
 int sweep_queue_stop(const char *root, const char *name, const char (*ids)[CORE_RUN_ID], size_t count);
+/* Sets which runs of a queued request are kept from starting: ids, each after a blank; "all"; "": none. */
+int sweep_queue_hold(const char *root, const char *name, const char *held);
+/* Appends a run to such a list. CORE_USAGE: too many. */
+int sweep_queue_list_add(const char *id, char list[SWEEP_QUEUE_RUNS]);
+/* Whether the run is kept from starting. */
+bool sweep_queue_holds(const SweepQueueRequest *request, const char *id);
 /* Whether sweep_queue_stop has taken the run out. */
 bool sweep_queue_has_stopped(const SweepQueueRequest *request, const char *id);
 

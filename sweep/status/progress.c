@@ -35,10 +35,20 @@ static double remaining_transitions(const SweepState *state) {
   return (1 - run_fraction(state)) * (double)state->transitions_total;
 }
 
+static bool is_waiting(StoreStatus status) {
+  return status == STORE_PENDING || status == STORE_STOPPED || status == STORE_LOST;
+}
+
 /* Whether the executor will start the run. It does not retry failed ones. */
-static bool is_expected(const SweepProgress *progress, const SweepState *state) {
-  return progress->queued && progress->executor &&
-         (state->status == STORE_PENDING || state->status == STORE_STOPPED || state->status == STORE_LOST);
+static bool is_expected(const SweepProgress *progress, const SweepRunState *run) {
+  return progress->queued && progress->executor && !run->is_held && is_waiting(run->state.status);
+}
+
+bool sweep_progress_is_active(const SweepProgress *progress) {
+  const size_t *count = progress->count;
+  const size_t waiting = count[STORE_PENDING] + count[STORE_STOPPED] + count[STORE_LOST];
+  if (count[STORE_RUNNING] > 0) return true;
+  return progress->queued && progress->executor && (progress->held == 0 || progress->held < waiting);
 }
 
 /* Computes progress, speed and remaining time: transitions that remain in running and expected runs over the present
@@ -53,7 +63,7 @@ static void estimate(SweepProgress *progress, const bool *expected) {
     const SweepState *state = &progress->run[i].state;
     const bool is_running = state->status == STORE_RUNNING;
     const bool is_included = is_running || (state->status != STORE_FINISHED && state->status != STORE_STOPPED_BY_RULE &&
-                                            (expected ? expected[i] : is_expected(progress, state)));
+                                            (expected ? expected[i] : is_expected(progress, &progress->run[i])));
     if (progress->run[i].is_absent) continue;
 
     fraction += run_fraction(state);
@@ -87,6 +97,8 @@ void sweep_progress_mark_absent(SweepProgress *progress, const bool *flags) {
     progress->run[i].is_absent = true;
     progress->absent++;
     progress->count[status]--;
+    progress->held -= progress->run[i].is_held;
+    progress->run[i].is_held = false;
   }
   estimate(progress, NULL);
 }
@@ -100,6 +112,7 @@ bool sweep_progress_needs_attention(const SweepProgress *progress, size_t index)
 const char *sweep_progress_reason(const SweepProgress *progress, size_t index) {
   const SweepRunState *run = &progress->run[index];
   if (run->is_absent) return "no longer in the sweep's file";
+  if (run->is_held) return "sweep hold --off lets it start";
   if (run->state.status == STORE_LOST) return "its process is gone; sweep submit resumes it from its checkpoint";
   if (run->state.message[0] || !sweep_progress_needs_attention(progress, index)) return run->state.message;
   return "no reason was recorded; see sweep logs";
@@ -222,6 +235,8 @@ int sweep_progress_read(const char *root, const char *name, StoreDatabase *datab
       memcpy(run->id, manifest.ids[i], CORE_RUN_ID);
       read_state(root, progress, i);
     }
+    run->is_held = progress->queued && is_waiting(run->state.status) && sweep_queue_holds(&request, run->id);
+    progress->held += run->is_held;
     if (code == CORE_OK) progress->count[run->state.status]++;
   }
 
@@ -250,13 +265,17 @@ static void append_counts(const SweepProgress *progress, CoreText *text) {
   static const StoreStatus order[] = {STORE_FINISHED, STORE_STOPPED_BY_RULE, STORE_RUNNING, STORE_PENDING,
                                       STORE_STOPPED,  STORE_LOST,            STORE_FAILED,  STORE_DIVERGED};
   const size_t all = progress->runs - progress->absent;
+  size_t held[SWEEP_STATUSES] = {0};
+  for (size_t i = 0; i < progress->runs; i++) held[progress->run[i].state.status] += progress->run[i].is_held;
+
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-    const size_t count = progress->count[order[i]];
+    const size_t count = progress->count[order[i]] - held[order[i]];
     if (count == 0) continue;
     core_text_append(text, text->length ? ", " : "");
     if (count == all && order[i] >= STORE_FAILED) core_text_appendf(text, "%zu of ", all);
     core_text_appendf(text, "%zu %s", count, store_status_name(order[i]));
   }
+  if (progress->held > 0) core_text_appendf(text, "%s%zu held", text->length ? ", " : "", progress->held);
   sweep_progress_append_absent(progress, text);
 }
 
@@ -307,5 +326,8 @@ void sweep_progress_draw(const SweepProgress *progress, bool final, CoreText *te
   sweep_progress_draw_bar(progress, core_text_string(&counts), text);
   core_text_free(&counts);
   if (!final) sweep_progress_draw_running(progress, text);
+  if (progress->held > 0)
+    core_text_appendf(text, "  %zu held: sweep hold %s --off lets %s start\n", progress->held, progress->name,
+                      progress->held == 1 ? "it" : "them");
   draw_idle(progress, text);
 }

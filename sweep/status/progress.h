@@ -25,6 +25,7 @@ typedef struct SweepState {
 typedef struct SweepRunState {
   char id[CORE_RUN_ID];
   bool is_absent; /* not done, and no longer in the sweep's file: nothing starts it */
+  bool is_held;   /* waits, and is kept from starting on this machine (sweep hold) */
   SweepState state;
   char *texts;    /* block with the texts of the state; that of the run before if all are equal */
 } SweepRunState;
@@ -38,6 +39,7 @@ typedef struct SweepProgress {
                                     * by rule as 1; below 1 until all are finished or stopped by rule */
   double steps_per_second;         /* sum over running runs */
   double eta_s;                    /* time until running and expected runs are done; NaN: unknown or nothing runs */
+  size_t held;                     /* runs that are held */
   bool queued;                     /* the executor has the sweep in its queue, or would resume it */
   int64_t executor;                /* process id; 0: none runs */
 } SweepProgress;
@@ -53,6 +55,8 @@ void sweep_progress_mark_absent(SweepProgress *progress, const bool *flags);
 /* Updates the sums; expected[runs]: runs that will start without the user, such as those in Slurm's queue. */
 void sweep_progress_set_expected(SweepProgress *progress, const bool *expected);
 
+/* Whether a run runs on this machine, or will without the user. */
+bool sweep_progress_is_active(const SweepProgress *progress);
 /* Whether the run has failed, diverged or is lost. */
 bool sweep_progress_needs_attention(const SweepProgress *progress, size_t index);
 /* Returns why, in one line; "": no reason. */

@@ -30,8 +30,10 @@ StoreDatabase *sweep_view_import(const char *root, bool is_repeated) {
 /* ---- one run ----------------------------------------------------------------------------------------------------- */
 
 const char *sweep_view_status(const SweepView *view, size_t index) {
+  const SweepRunState *run = &view->progress.run[index];
+  if (run->is_held) return sweep_condition_name(SWEEP_HELD);
   return view->is_slurm ? sweep_condition_name(view->cluster.run[index].condition)
-                        : store_status_name(view->progress.run[index].state.status);
+                        : store_status_name(run->state.status);
 }
 
 const char *sweep_view_reason(const SweepView *view, size_t index) {
@@ -45,8 +47,7 @@ bool sweep_view_needs_attention(const SweepView *view, size_t index) {
 }
 
 bool sweep_view_is_active(const SweepView *view) {
-  const SweepProgress *progress = &view->progress;
-  if (!view->is_slurm) return (progress->queued && progress->executor) || progress->count[STORE_RUNNING] > 0;
+  if (!view->is_slurm) return sweep_progress_is_active(&view->progress);
   const size_t *count = view->cluster.count;
   return count[SWEEP_QUEUED] + count[SWEEP_STARTING] + count[SWEEP_RUNNING] + count[SWEEP_SUSPENDED] > 0;
 }

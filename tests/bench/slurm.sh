@@ -27,10 +27,10 @@ timed() {
   row "$name" own "$(awk '{ printf "%.3f", $2 + $3 }' <<<"$out")"
 }
 experiment many 10000 10
-timed submit_10000 sweep submit "$tap_dir/many.ini" --held
+timed submit_10000 sweep submit "$tap_dir/many.ini" --hold
 grep -q "10000 runs submitted" "$tap_dir/out" || { echo "# submit failed: $(cat "$tap_dir/out" "$tap_dir/err")"; exit 1; }
 # three states: most wait, some are finished, some run
-sweep release many $(seq 0 39) >/dev/null
+sweep hold --off many $(seq 0 39) >/dev/null
 tap_wait() { local end=$((SECONDS + $1)); shift; until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.1; done; }
 tap_wait 120 finished 40
 sweep hold many >/dev/null
@@ -42,7 +42,7 @@ timed submit_10000_again sweep submit "$tap_dir/many.ini"
 sweep stop many >/dev/null
 
 experiment thousand 1000 10
-timed submit_1000 sweep submit "$tap_dir/thousand.ini" --held
+timed submit_1000 sweep submit "$tap_dir/thousand.ini" --hold
 sweep stop thousand >/dev/null
 tests/bench/peers/slurm.sh
 

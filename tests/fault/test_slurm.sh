@@ -32,7 +32,7 @@ experiment killed 60 10
 kills=
 for place in before after after before after; do
   echo $place >"$tap_dir/stop_at"
-  PATH=$tap_dir/bin:$PATH sweep submit "$tap_dir/killed.ini" --held >/dev/null 2>&1 & pid=$!
+  PATH=$tap_dir/bin:$PATH sweep submit "$tap_dir/killed.ini" --hold >/dev/null 2>&1 & pid=$!
   tap_wait 60 test -s "$tap_dir/stopped"
   kill -9 $pid; wait $pid 2>/dev/null; kills+="$? "
   kill -9 "$(cat "$tap_dir/stopped")"; rm "$tap_dir/stopped"
@@ -40,16 +40,16 @@ done
 [ "$kills" = "137 137 137 137 137 " ]; tap_result "submit is killed in the middle of its calls" $? "exit codes $kills"
 RANDOM=7
 for i in 1 2 3 4 5 6; do
-  sweep submit "$tap_dir/killed.ini" --held >/dev/null 2>&1 & pid=$!
+  sweep submit "$tap_dir/killed.ini" --hold >/dev/null 2>&1 & pid=$!
   sleep "0.0$((RANDOM % 90 + 10))"
   kill -9 $pid 2>/dev/null; wait $pid 2>/dev/null
 done
-submit killed --held >"$tap_dir/out" 2>&1
+submit killed --hold >"$tap_dir/out" 2>&1
 tap_result "then it continues" $? "$(cat "$tap_dir/out")"
 [ "$(in_queue killed)" = 60 ]
 tap_result "each of 60 runs is in the queue once" $? \
   "$(in_queue killed) tasks: $(cat "$SWEEP_ROOT/sweeps/killed/submit.log")"
-sweep release killed >/dev/null
+sweep hold --off killed >/dev/null
 
 # ---- slurmctld
 experiment down 4 10
@@ -86,18 +86,18 @@ total=$(cat "$SWEEP_ROOT"/sweeps/both/batches/*.tsv | grep -cE '^[0-9]+	')
 tap_result "two submissions at once hand over each run once" $? "$total runs: $(cat "$tap_dir/one" "$tap_dir/two")"
 # one experiment in two workspaces: what Slurm has of the one is not the other's, whose submission was killed
 experiment same 4 10
-submit same --held >/dev/null
+submit same --hold >/dev/null
 echo before >"$tap_dir/stop_at"
 other() { sweep "$1" --root "$tap_dir/other" "${@:2}"; }
 mkdir "$tap_dir/other"
-PATH=$tap_dir/bin:$PATH sweep submit --root "$tap_dir/other" "$tap_dir/same.ini" --held >/dev/null 2>&1 & pid=$!
+PATH=$tap_dir/bin:$PATH sweep submit --root "$tap_dir/other" "$tap_dir/same.ini" --hold >/dev/null 2>&1 & pid=$!
 tap_wait 60 test -s "$tap_dir/stopped"
 kill -9 $pid "$(cat "$tap_dir/stopped")"; wait $pid 2>/dev/null
 rm "$tap_dir/stopped" "$tap_dir/stop_at"
-tap_run "the same experiment in another workspace has jobs of its own" 0 "4 runs submitted in 1 array" other submit "$tap_dir/same.ini" --held
+tap_run "the same experiment in another workspace has jobs of its own" 0 "4 runs submitted in 1 array" other submit "$tap_dir/same.ini" --hold
 tap_run "and cancels no others" 0 "stopping 4 runs" other stop same
 [ "$(in_queue same)" = 4 ]; tap_result "those of the first are still there" $? "$(squeue)"
-sweep release same >/dev/null
+sweep hold --off same >/dev/null
 tap_wait 300 queue_empty
 counts same 4 10
 counts killed 60 10

@@ -26,14 +26,14 @@ tap_wait 60 limited; tap_result "slurmctld knows the limits" $? "$(scontrol show
 experiment many 12 20 "time = 00:10:00"
 tap_run "plan names the limit on queued jobs" 0 "account lab may have 5 jobs in the queue (MaxSubmitJobs), 5 more now" sweep plan "$tap_dir/many.ini"
 tap_run "and the processor time that is left" 0 "account lab has 1 CPU-hours left (GrpTRESMins), these runs may use 2" sweep plan "$tap_dir/many.ini"
-tap_run "submit takes the runs that fit and reports the others" 75 "7 runs are not submitted yet" submit many --held
+tap_run "submit takes the runs that fit and reports the others" 75 "7 runs are not submitted yet" submit many --hold
 [ "$(in_queue many)" = 5 ]; tap_result "5 are in the queue" $? "$(squeue)"
-tap_run "while they are there, no more" 75 "7 runs are not submitted yet" submit many --held
-sweep release many 0 1 >/dev/null
+tap_run "while they are there, no more" 75 "7 runs are not submitted yet" submit many --hold
+sweep hold --off many 0 1 >/dev/null
 two_done() { [ "$(in_queue many)" = 3 ]; }
 tap_wait 120 two_done
 tap_run "two have ended: two more" 75 "2 runs submitted in 1 array" submit many
-sweep release many >/dev/null
+sweep hold --off many >/dev/null
 tap_run "--wait continues until all are done" 0 "12 finished" submit many --wait
 counts many 12 20
 experiment small 8 20 "qos = small" "time = 00:10:00"

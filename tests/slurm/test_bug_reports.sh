@@ -26,13 +26,13 @@ fresh() { rm -rf "$tap_dir"/home.*/.cache; "$@"; }
 
 # ---- S1, S2: partitions that a query does not show
 experiment hidden 4 10 "partition = secret"
-tap_run "S1: a hidden partition is taken" 0 "4 runs submitted" as $ada sweep submit "$tap_dir/hidden.ini" --held
+tap_run "S1: a hidden partition is taken" 0 "4 runs submitted" as $ada sweep submit "$tap_dir/hidden.ini" --hold
 tap_run "S2: its jobs are seen" 0 "4 held" fresh as $ada sweep status hidden
 tap_run "S2: and submitted once" 0 "4 in the queue already" as $ada sweep submit "$tap_dir/hidden.ini"
 tap_run "S2: a run in the queue is not removed" 2 "is in Slurm's queue; stop it first" as $ada sweep rm hidden/3 --yes
 tap_run "S2: they can be cancelled" 0 "stopping 4 runs" as $ada sweep stop hidden
 experiment closed 3 10 "partition = closed"
-tap_run "S2: a partition for one group" 0 "3 runs submitted" as $ada sweep submit "$tap_dir/closed.ini" --held
+tap_run "S2: a partition for one group" 0 "3 runs submitted" as $ada sweep submit "$tap_dir/closed.ini" --hold
 tap_run "S2: a colleague who may not use it sees the jobs" 0 "3 held" fresh other sweep status closed
 tap_run "S2: and submits nothing twice" 0 "nothing to submit" other sweep submit "$tap_dir/closed.ini"
 as $ada scancel -n closed
@@ -47,7 +47,7 @@ done
 sed -i 's/ 2 | 3//' "$tap_dir"/greet/*
 greeted() { as $ada env PATH="$tap_dir/greet:$PATH" "$@"; }
 experiment greeted 3 10
-tap_run "S3: a site's greeting before each answer: submit" 0 "3 runs submitted" greeted sweep submit "$tap_dir/greeted.ini" --held
+tap_run "S3: a site's greeting before each answer: submit" 0 "3 runs submitted" greeted sweep submit "$tap_dir/greeted.ini" --hold
 tap_run "S3: status" 0 "3 held" fresh greeted sweep status greeted
 tap_run "S3: stop" 0 "stopping 3 runs" greeted sweep stop greeted
 

@@ -19,13 +19,13 @@ alter() { scontrol update jobid="$1" "${@:2}" || echo "# scontrol update failed:
 # seen WHAT NAME RUNS: status, submit and stop know all jobs of the sweep
 seen() {
   tap_run "$1: status" 0 "$3 held" fresh_status "$2"
-  tap_run "$1: submitted only once" 0 "nothing to submit" submit "$2" --held
+  tap_run "$1: submitted only once" 0 "nothing to submit" submit "$2" --hold
   tap_run "$1: stop" 0 "stopping $3 runs" sweep stop "$2"
   tap_check "$1: none is left in the queue" "$(squeue -h -t PD)"
 }
 experiment held 3 10
 changed() { # WHAT KEY=VALUE...: changes made to the whole array
-  submit held --held >/dev/null
+  submit held --hold >/dev/null
   alter "$(job_of)" "${@:2}"
   seen "$1" held 3
 }
@@ -35,7 +35,7 @@ changed "a comment that looks like a row of squeue" comment=$'x\n1|0-2|CANCELLED
 changed "a project appended to the comment" comment="sweep=held batch=1.0123456789abcdef project=x"
 changed "a job renamed" jobname="nightly|run 7"
 changed "a job renamed, with another comment" jobname=nightly comment=abc
-submit held --held >/dev/null
+submit held --hold >/dev/null
 job=$(job_of)
 alter "${job}_1" jobname=one
 alter "${job}_2" comment=two jobname=two
@@ -59,7 +59,7 @@ counts again 2 40
 
 # ---- names and comments of others
 experiment forged 2 10
-submit forged --held >/dev/null
+submit forged --hold >/dev/null
 job=$(job_of)
 sbatch -Q -H -J $'x\ny|z' --comment="$(printf 'x\n%s|0-1|CANCELLED|None|5:00|1|1|%s|main||forged|x|%s\n' "$job" "$(id -un)" "$SWEEP_ROOT")" --wrap true
 tap_run "a foreign comment that looks like our row" 0 "2 held" fresh_status forged
@@ -68,7 +68,7 @@ scancel -u "$(id -un)"
 
 # ---- ids that start over: the controller has lost its state
 experiment lost 3 10
-submit lost --held >/dev/null
+submit lost --hold >/dev/null
 job=$(job_of)
 cluster_controller kill
 rm -rf "$cluster_dir"/state/*
@@ -78,14 +78,14 @@ foreign() { squeue -h -t PD -o %F | grep -qx "$job"; }
 try_foreign() { foreign || sbatch -Q --parsable -H -J lost --array=0-2 "$@" --wrap true >/dev/null; foreign; }
 tap_wait 60 try_foreign; tap_result "job $job is another one now" $? "$(squeue)"
 tap_run "it is not taken for the sweep's" 0 "3 cancelled" fresh_status lost
-tap_run "so its runs are submitted again" 0 "3 runs submitted" submit lost --held
+tap_run "so its runs are submitted again" 0 "3 runs submitted" submit lost --hold
 tap_run "and cancelled" 0 "stopping 3 runs" sweep stop lost
 foreign; tap_result "without the foreign job" $? "$(squeue)"
 scancel "$job"
 
 # ---- an accounting database, which has no comments: a stand-in for sacct
 experiment past 2 10
-submit past --held >/dev/null
+submit past --hold >/dev/null
 job=$(job_of)
 scancel "$job"
 sed -i 's/^MinJobAge=.*/MinJobAge=2/' "$SLURM_CONF" && scontrol reconfigure
@@ -114,7 +114,7 @@ as() { rm -rf "$tap_dir/home/.cache"; cluster_as_rest env HOME="$tap_dir/home" X
 rest() { as env PATH=/nonexistent "$SWEEP_BUILD/bin/sweep" "$@"; } # there are none
 experiment rest 3 10
 for change in comment=abc comment= jobname=other; do
-  tap_run "slurmrestd: submit" 0 "3 runs submitted" rest submit "$tap_dir/rest.ini" --no-check --held
+  tap_run "slurmrestd: submit" 0 "3 runs submitted" rest submit "$tap_dir/rest.ini" --no-check --hold
   alter "$(job_of)" "$change"
   tap_run "slurmrestd, $change: status" 0 "3 held" rest status rest
   tap_run "slurmrestd, $change: status through the commands" 0 "3 held" as sweep status rest

@@ -57,13 +57,13 @@ tap_wait 120 queue_empty; tap_wait 120 finished 2
 tap_check "with one hash" "$([ "$(grep -lE '^code=[0-9a-f]{32}$' "$SWEEP_ROOT"/runs/*/*/state | wc -l)" = 2 ] || grep -h '^code' "$SWEEP_ROOT"/runs/*/*/state)"
 # trusted when it was submitted, another file when it starts
 build
-tap_run "a submission is held" 0 "1 runs submitted" sweep extend walk seeds=3 --held --keep
+tap_run "a submission is held" 0 "1 runs submitted" sweep extend walk seeds=3 --hold --keep
 cat >"$study/loud.c" <<C
 #include <stdio.h>
 __attribute__((constructor)) static void begin(void) { FILE *f = fopen("$tap_dir/ran", "a"); if (f) fclose(f); }
 C
 gcc -O1 -shared -fPIC -o "$study/corridor.so" "$study/loud.c"
-sweep release walk >/dev/null
+sweep hold --off walk >/dev/null
 tap_wait 120 queue_empty
 tap_check "its replacement does not run on the node" "$([ ! -e "$tap_dir/ran" ] || echo it ran)"
 tap_check "and the run says why" "$(grep -qh 'that you have not trusted' "$SWEEP_ROOT"/runs/*/*/log.txt || tail -n 2 "$SWEEP_ROOT"/runs/*/*/log.txt)"

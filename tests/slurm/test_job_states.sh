@@ -27,21 +27,21 @@ becomes "a suspended run" states "1 suspended: on its node, until Slurm or an ad
 scontrol resume "${job}_0"
 becomes "which continues" states "3 running"
 scontrol requeuehold "${job}_1"
-becomes "requeued and held" states "1 held: requeued and held: sweep release lets it start"
+becomes "requeued and held" states "1 held: requeued and held: sweep hold --off lets it start"
 scontrol requeuehold State=SpecialExit "${job}_2"
-becomes "two, with a special exit" states "2 held: requeued and held: sweep release lets it start"
+becomes "two, with a special exit" states "2 held: requeued and held: sweep hold --off lets it start"
 tap_run "they are not submitted again" 0 "nothing to submit" submit states
 fast
-tap_run "sweep release" 0 "2 runs released" sweep release states
+tap_run "sweep hold --off" 0 "2 runs released" sweep hold --off states
 tap_wait 300 finished 3
 tap_wait 60 queue_empty
 counts states 3 40
 
 # ---- a start in the future, and no requeue
 experiment later 2 20
-submit later --held >/dev/null
+submit later --hold >/dev/null
 scontrol update jobid="$(job_of later)" starttime=now+3hours
-sweep release later >/dev/null
+sweep hold --off later >/dev/null
 becomes "jobs that start in three hours" later "2 queued: does not start before 20"
 tap_check "it is no delay after a requeue" "$(grep requeued "$tap_dir/out")"
 sweep stop later >/dev/null
@@ -50,10 +50,10 @@ sweep stop later >/dev/null
 : >"$tap_dir/broken"
 experiment prolog 2 20
 submit prolog >/dev/null
-becomes "a prolog that fails" prolog "2 held: could not be launched and is held: sweep release tries again"
+becomes "a prolog that fails" prolog "2 held: could not be launched and is held: sweep hold --off tries again"
 rm "$tap_dir/broken"
 for node in 1 2 3 4; do scontrol update nodename=n$node state=resume 2>/dev/null; done
-tap_run "sweep release tries again" 0 "2 runs released" sweep release prolog
+tap_run "sweep hold --off tries again" 0 "2 runs released" sweep hold --off prolog
 tap_wait 300 finished 5
 tap_wait 60 queue_empty
 counts prolog 2 20
@@ -68,14 +68,14 @@ tap_run "plan and submit note it" 0 "partition short is down: the jobs wait unti
 scontrol update partitionname=short state=up
 drained() { scontrol update nodename=n[3-4] state=drain reason=test; sinfo -h -p short -o %T | grep -q drained; }
 tap_wait 60 drained
-tap_run "all nodes are drained: the jobs are queued, with a note" 0 "partition short has no node that is up: the jobs wait until there is one" submit parted --held
+tap_run "all nodes are drained: the jobs are queued, with a note" 0 "partition short has no node that is up: the jobs wait until there is one" submit parted --hold
 sweep stop parted >/dev/null
 scontrol update nodename=n[3-4] state=resume
 for state in drain inactive; do
   scontrol update partitionname=short state=$state
   tap_run "$state: Slurm accepts no jobs, and the message says so" 2 "partition short accepts no jobs at present" submit parted
   sed 's/= short/= short,main/' "$tap_dir/parted.ini" >"$tap_dir/either.ini"
-  tap_run "$state, with another partition to choose from" 0 "2 runs submitted" sweep submit "$tap_dir/either.ini" --held
+  tap_run "$state, with another partition to choose from" 0 "2 runs submitted" sweep submit "$tap_dir/either.ini" --hold
   sweep stop parted >/dev/null
 done
 scontrol update partitionname=short state=down
@@ -91,10 +91,10 @@ scontrol delete reservationname=later
 
 # ---- an output file that cannot be opened
 experiment unopened 2 20
-submit unopened --held >/dev/null
+submit unopened --hold >/dev/null
 output=$SWEEP_ROOT/sweeps/unopened/batches/000001.0.log
 mkdir "$output"
-sweep release unopened >/dev/null
+sweep hold --off unopened >/dev/null
 becomes "an output that cannot be opened" unopened "2 failed: ended before the run began: Slurm could not open its output $output: Is a directory"
 tap_run "is the reason with --runs, too" 0 "could not open its output" fresh_status unopened --runs
 sed -i 's/^MinJobAge=.*/MinJobAge=2/' "$SLURM_CONF" && scontrol reconfigure

@@ -46,13 +46,13 @@ tap_check "each child began from its parent's end" "$(
 
 # ---- each waits for its own
 family own 3
-submit own --held >/dev/null
-sweep release own 1 2 3 4 5 6 7 8 >/dev/null # all but the first parent
+submit own --hold >/dev/null
+sweep hold --off own 1 2 3 4 5 6 7 8 >/dev/null # all but the first parent
 six_done() { fresh_status own | grep -q "6 finished"; }
 tap_wait 120 six_done
 tap_run "children do not wait for others' parents" 0 "6 finished" fresh_status own # 2 parents with 2 children each
 tap_run "waiting runs name their parents" 0 "2 queued: waits for parent runs (init.from)" fresh_status own
-sweep release own >/dev/null
+sweep hold --off own >/dev/null
 tap_wait 300 queue_empty
 counts own 9 20
 
@@ -85,14 +85,14 @@ counts broken 9 20
 
 # ---- parents of another sweep, and max_running
 experiment elder 1 20
-submit elder --held >/dev/null
+submit elder --hold >/dev/null
 elder=$(id_of elder 0)
 sed "s/^name = elder/name = younger/; \$a [init]\nfrom = run:$elder\nrestore = weights" "$tap_dir/elder.ini" >"$tap_dir/younger.ini"
 submit younger >/dev/null
 waits() { squeue -h -n younger -o %r | grep -q Dependency; }
 tap_wait 60 waits
 tap_run "a run waits for its parent in another sweep" 0 "1 queued: waits for parent runs" fresh_status younger
-sweep release elder >/dev/null
+sweep hold --off elder >/dev/null
 tap_wait 300 queue_empty
 counts younger 1 20
 family slow 3 "max_running = 1"

@@ -41,16 +41,16 @@ tap_check "each array of plan --script has its set" "$(
 sed 's/^slurm.cpus_per_run = 2/slurm.cpus_per_run = 3/' "$tap_dir/sets.ini" >"$tap_dir/wider.ini"
 tap_run "a partition's limits are held against each set" 2 "wider.ini: runs of wide, other: no task fits partition main" \
   sweep plan "$tap_dir/wider.ini"
-tap_run "8 runs as an array for each set and generation" 0 "8 runs submitted in 3 arrays" submit sets --held
+tap_run "8 runs as an array for each set and generation" 0 "8 runs submitted in 3 arrays" submit sets --hold
 tap_check "Slurm stores the script that plan showed" "$(cmp <(grep -v '^#SBATCH --hold' <(stored "$(job_of sets 1 0)")) "$tap_dir/preview.0" 2>&1)"
 tap_check "parents request one processor, the others two" "$(
   for b in 1 2 3; do asks "$(job_of sets $b 0)" CPUs/Task; done | tr '\n' ' ' | grep -qx 'CPUs/Task=1 CPUs/Task=2 CPUs/Task=2 ' ||
   cat "$SWEEP_ROOT/sweeps/sets/submit.log")"
 tap_run "submitting again submits nothing" 0 "8 in the queue already" submit sets
 sweep stop sets 2 >/dev/null # of [grid wide] or [grid other], by the order of the manifest
-tap_run "a cancelled run goes back with its block's resources" 0 "1 runs submitted in 1 array" submit sets --held
+tap_run "a cancelled run goes back with its block's resources" 0 "1 runs submitted in 1 array" submit sets --hold
 tap_check "that request two processors" "$(asks "$(job_of sets 4 0)" CPUs/Task | grep -qx 'CPUs/Task=2' || sed -n 1,20p "$SWEEP_ROOT/sweeps/sets/manifest.tsv")"
-sweep release sets >/dev/null
+sweep hold --off sets >/dev/null
 tap_wait 300 queue_empty
 counts sets 8 20
 tap_check "each child began from its parent's end" "$(

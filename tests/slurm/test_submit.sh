@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# sweep submit, status, stop, hold, release, retry and extend on a real Slurm: jobs are submitted exactly once, and
+# sweep submit, status, stop, hold, retry and extend on a real Slurm: jobs are submitted exactly once, and
 # the output is right. Runs last a second; those that must stay in the queue are submitted held.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
@@ -22,15 +22,15 @@ experiment nowhere 2 20 "partition = gpu"
 tap_run "a partition that is not there" 2 "it has main" submit nowhere
 
 # ---- arrays of at most MaxArraySize, each run once
-tap_run "25 runs as arrays of at most 10" 0 "25 runs submitted in 3 arrays" submit first --held
+tap_run "25 runs as arrays of at most 10" 0 "25 runs submitted in 3 arrays" submit first --hold
 [ "$(in_queue first)" = 25 ]; tap_result "all are in the queue" $? "$(squeue)"
 tap_run "submitting again submits nothing" 0 "25 in the queue already" submit first
-tap_run "status reports that they are held, with the remedy" 0 "25 held: held: sweep release lets it start" fresh_status first
-tap_run "release one" 0 "1 runs released" sweep release first 3
+tap_run "status reports that they are held, with the remedy" 0 "25 held: held: sweep hold --off lets it start" fresh_status first
+tap_run "hold --off of one" 0 "1 runs released" sweep hold --off first 3
 tap_wait 120 finished 1; tap_result "it runs and finishes" $? "$(fresh_status first)"
 id=$(sed -n 6p "$SWEEP_ROOT/sweeps/first/manifest.tsv" | cut -f2) # index 3
-tap_check "release --json of a run that is done, by its first digits" "$([ "$(sweep release first "${id:0:8}" --json | tool json runs)" = 0 ] ||
-  sweep release first "${id:0:8}" --json)"
+tap_check "hold --off --json of a run that is done, by its first digits" "$([ "$(sweep hold --off first "${id:0:8}" --json | tool json runs)" = 0 ] ||
+  sweep hold --off first "${id:0:8}" --json)"
 id=$(sed -n 9p "$SWEEP_ROOT/sweeps/first/manifest.tsv" | cut -f2) # index 6
 tap_check "hold --json says which" "$([ "$(sweep hold first "${id:0:8}" --json | tool json run)" = "[\"$id\"]" ] || sweep hold first 6 --json)"
 tap_run "stop some" 0 "stopping 2 runs" sweep stop first 4 5
@@ -38,7 +38,7 @@ tap_run "status knows who cancelled them" 0 "cancelled: by $(id -un) with sweep 
 scancel "$(squeue -h -n first -o %F | sort -n | tail -1)" # the third array, by hand
 tap_run "and that others were cancelled by hand" 0 "cancelled: by hand (scancel) before it started" fresh_status first
 tap_run "submit resumes the cancelled ones" 0 "7 runs submitted in 1 array" submit first
-sweep release first >/dev/null
+sweep hold --off first >/dev/null
 tap_wait 300 queue_empty
 counts first 25 20
 tap_run "nothing is left to submit" 0 "nothing to submit" submit first
@@ -51,13 +51,13 @@ tap_run "status --csv" 0 "first,0," fresh_status first --csv
 
 # ---- several runs a task, several nodes a run, one sweep after another
 experiment packed 5 20 "runs_per_task = 2"
-tap_run "two runs a task" 0 "5 runs to submit as 3 tasks" submit packed --held
+tap_run "two runs a task" 0 "5 runs to submit as 3 tasks" submit packed --hold
 experiment later 2 20 "after = packed"
 submit later >/dev/null
 waits() { squeue -h -n later -o %r | grep -q Dependency; }
 tap_wait 60 waits
 tap_run "a sweep waits for another" 0 "2 queued: waits for the sweep named by slurm.after" fresh_status later
-sweep release packed >/dev/null
+sweep hold --off packed >/dev/null
 tap_wait 300 queue_empty
 counts packed 5 20
 counts later 2 20
@@ -100,9 +100,9 @@ tap_result "--force starts runs over that another sweep has finished, also when 
   "$([ -d "$tap_dir/died" ] && [ "$(attempts)" = $'attempt=2\nattempt=2' ]; echo $?)" "$before, then $(attempts)"
 # runs that a changed file no longer has are Slurm's as long as it has them
 experiment changed 2 20
-submit changed --held >/dev/null
+submit changed --hold >/dev/null
 sed -i 's/^seeds = .*/seeds = 7, 8/' "$tap_dir/changed.ini"
-submit changed --held >/dev/null
+submit changed --hold >/dev/null
 tap_run "removed from the file, but still in the queue" 0 "4 held" fresh_status changed
 sweep stop changed >/dev/null
 tap_run "once they are not, they are distinguished" 0 "2 cancelled, 2 no longer in the file" fresh_status changed
@@ -134,7 +134,7 @@ exec $(command -v sbatch) "\$@"
 SH
 chmod +x "$tap_dir/bin/sbatch"
 experiment leaving 2 20
-PATH=$tap_dir/bin:$PATH sweep submit "$tap_dir/leaving.ini" --held >"$tap_dir/out" 2>&1 & pid=$!
+PATH=$tap_dir/bin:$PATH sweep submit "$tap_dir/leaving.ini" --hold >"$tap_dir/out" 2>&1 & pid=$!
 tap_wait 60 test -e "$tap_dir/asked"
 tap_run "a sweep that is being submitted is not archived" 1 "another process is submitting or changing this sweep" sweep archive leaving --yes
 tap_run "nor removed" 1 "another process is submitting or changing this sweep" sweep rm leaving --yes
@@ -166,7 +166,7 @@ XDG_CONFIG_HOME=$tap_dir/nobody sweep retry setup 0 --force >/dev/null 2>&1
 tap_check "a retry that asks lifts no stop" "$(grep retry "$SWEEP_ROOT/sweeps/setup/stop.log")"
 rm "$SWEEP_ROOT/sweeps/setup/stop.log"
 [ -z "$(squeue -h -n setup -o %i)" ]; tap_result "nothing was submitted" $? "$(squeue)"
-tap_run "with --trust it does" 0 "2 runs submitted" foreign setup --held --trust
+tap_run "with --trust it does" 0 "2 runs submitted" foreign setup --hold --trust
 scancel -n setup
 tap_wait 60 queue_empty
 experiment broken 1 20 "setup = false"

@@ -44,15 +44,15 @@ out=$(as $ada sweep status both 2>&1); grep -q "40 finished" <<<"$out"; tap_resu
 
 # ---- the other user's files
 experiment hers 4 10
-as $ada sweep submit "$tap_dir/hers.ini" --held >/dev/null
+as $ada sweep submit "$tap_dir/hers.ini" --hold >/dev/null
 tap_run "the other's jobs cannot be cancelled" 1 "Access/permission denied" as $ben sweep stop hers
 tap_check "which is an answer" "$(as $ben sweep stop hers 2>&1 | grep "got no answer")"
 [ "$(in_queue hers)" = 4 ]; tap_result "they are still there" $? "$(squeue)"
 scancel "$(squeue -h -r -n hers -o %i | head -1)"
 tap_run "and not reported as cancelled by an unauthorized user" 0 "cancelled: by hand (scancel) before it started" as $ada sweep status hers
-tap_run "nor kept out of the queue" 0 "1 runs submitted" as $ada sweep submit "$tap_dir/hers.ini" --held
+tap_run "nor kept out of the queue" 0 "1 runs submitted" as $ada sweep submit "$tap_dir/hers.ini" --hold
 tap_run "the other submits nothing twice" 0 "nothing to submit" as $ben sweep submit "$tap_dir/hers.ini"
-as $ada sweep release hers >/dev/null
+as $ada sweep hold --off hers >/dev/null
 tap_wait 60 queue_empty
 counts hers 4 10
 

@@ -108,6 +108,54 @@ static void test_force_of_parts(void **state) {
   assert_true(kept.force && kept.requested_unix_s == 1.5e9 && kept.jobs == 2);
 }
 
+/* Held runs stay held when the sweep is submitted again; stopped ones are queued again. */
+static void test_lists(void **state) {
+  (void)state;
+  static const char ids[][CORE_RUN_ID] = {"0123456789abcdef", "fedcba9876543210"};
+  char held[SWEEP_QUEUE_RUNS] = "";
+  make_sweep();
+  const SweepQueueRequest all = {.jobs = 1}, part = {.jobs = 1, .where = "where=grid=a\n", .held = "all"};
+  assert_ok(sweep_queue_hold(root, "a", "all")); /* nothing is queued */
+  read_request(false);
+  assert_ok(sweep_queue_write(root, "a", &all));
+  assert_ok(sweep_queue_list_add(ids[0], held));
+  assert_ok(sweep_queue_list_add(ids[0], held));
+  assert_int_equal(strlen(held), CORE_RUN_ID);
+  assert_ok(sweep_queue_hold(root, "a", held));
+  assert_ok(sweep_queue_stop(root, "a", ids + 1, 1));
+  SweepQueueRequest request = read_request(true);
+  const StoreState pending = {.status = STORE_PENDING}, done = {.status = STORE_FINISHED};
+  assert_true(sweep_queue_holds(&request, ids[0]) && !sweep_queue_holds(&request, ids[1]));
+  assert_true(sweep_queue_has_stopped(&request, ids[1]) && !sweep_queue_has_stopped(&request, ids[0]));
+  assert_true(sweep_queue_waits(&request, ids[0], &pending) && !sweep_queue_waits(&request, ids[1], &pending));
+  assert_false(sweep_queue_waits(&request, ids[0], &done));
+
+  assert_ok(sweep_queue_write(root, "a", &all));
+  request = read_request(true);
+  assert_true(sweep_queue_holds(&request, ids[0]) && !sweep_queue_has_stopped(&request, ids[1]));
+  assert_ok(sweep_queue_hold(root, "a", ""));
+  request = read_request(true);
+  assert_false(sweep_queue_holds(&request, ids[0]));
+  assert_ok(sweep_queue_remove(root, "a"));
+  assert_ok(sweep_queue_write(root, "a", &part));
+  request = read_request(true);
+  assert_true(sweep_queue_holds(&request, ids[1]));
+  assert_string_equal(request.where, part.where);
+}
+
+static void test_long_list(void **state) {
+  (void)state;
+  char list[SWEEP_QUEUE_RUNS] = "", id[CORE_RUN_ID];
+  int code = CORE_OK;
+  for (unsigned i = 0; i < 1000 && code == CORE_OK; i++) {
+    snprintf(id, sizeof id, "%016x", i);
+    code = sweep_queue_list_add(id, list);
+  }
+  assert_int_equal(code, CORE_USAGE);
+  assert_says("name the sweep");
+  assert_true(strlen(list) > 480 * CORE_RUN_ID && strlen(list) < SWEEP_QUEUE_RUNS);
+}
+
 static void test_older_file(void **state) {
   (void)state;
   char path[CORE_PATH_MAX];
@@ -121,6 +169,7 @@ static void test_older_file(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {WORKSPACE_TEST(test_claim), WORKSPACE_TEST(test_asked_again),
                                      WORKSPACE_TEST(test_parts), WORKSPACE_TEST(test_force_of_parts),
-                                     WORKSPACE_TEST(test_older_file)};
+                                     WORKSPACE_TEST(test_older_file), WORKSPACE_TEST(test_lists),
+                                     WORKSPACE_TEST(test_long_list)};
   return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
 }
