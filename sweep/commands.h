@@ -10,8 +10,6 @@ int sweep_status(int argc, char **argv);    /* shows progress, ETA, and failures
 int sweep_task(int argc, char **argv);      /* executes a Slurm array task */
 int sweep_supervise(int argc, char **argv); /* executes an attempt of a run of a user's program */
 int sweep_hold(int argc, char **argv);      /* keeps waiting runs from starting, or lets them start */
-int sweep_retry(int argc, char **argv);     /* submits failed and lost runs again */
-int sweep_extend(int argc, char **argv);    /* adds seeds */
 int sweep_rm(int argc, char **argv);        /* removes sweeps or runs from the workspace */
 int sweep_archive(int argc, char **argv);   /* removes checkpoints and keeps results */
 int sweep_tag(int argc, char **argv);       /* adds or removes tags */

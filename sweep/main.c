@@ -12,12 +12,10 @@ int main(int argc, char **argv) {
 
   static const CoreCommand commands[] = {
     {"plan", "show what a file would run, what is done, and how long the rest takes", sweep_plan},
-    {"submit", "record the runs and start the missing ones", sweep_submit},
+    {"submit", "record the runs and start the missing, failed or added ones", sweep_submit},
     {"status", "show progress, remaining time, and failures with their reasons", sweep_status},
     {"stop", "end runs after they save a checkpoint, and take waiting ones out of the queue", sweep_stop},
     {"hold", "keep waiting runs from starting, or let them start", sweep_hold},
-    {"retry", "Slurm: submit failed and lost runs again, with more memory or time", sweep_retry},
-    {"extend", "add seeds to a sweep", sweep_extend},
     {"rm", "remove sweeps or runs, with all their files", sweep_rm},
     {"archive", "remove a sweep's checkpoints and keep its results", sweep_archive},
     {"tag", "add or remove tags on a sweep or run", sweep_tag},

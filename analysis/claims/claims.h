@@ -118,7 +118,7 @@ typedef struct AnalysisClaimsOptions {
   bool all_runs;               /* use runs of every sweep, not only those of the claim's data */
   double budget;               /* number of transitions to use; 0: all */
   int64_t looks;               /* number of tests while seeds are added, 1 to ANALYSIS_LOOKS_MAX; 0: 2 if a sweep of the
-                                  claim was extended (`sweep extend`), else 1 */
+                                  claim was extended (`sweep submit --seeds`), else 1 */
   const char *root;            /* workspace, which records extensions; NULL: unknown */
   bool correct;                /* apply analysis_claims_correct */
   size_t *others;              /* receives the number of unselected claims with runs; NULL: not needed */

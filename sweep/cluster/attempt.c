@@ -218,7 +218,7 @@ static int start(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt)
       attempt->has_failed = true;
       return CORE_OK;
     case STOPPED_BY_RULE:
-      core_info("run %s: stopped by rule; resume it with sweep retry", attempt->id);
+      core_info("run %s: stopped by rule; resume it with sweep submit --by-rule", attempt->id);
       return CORE_OK;
     case NO_PROGRESS:
       attempt->record = make_record(task, &evidence);

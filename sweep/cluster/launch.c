@@ -84,7 +84,8 @@ static int classify_run(const SweepSubmission *s, const char *id, size_t index, 
   SweepRunEvidence evidence = {.is_queued = is_queued(s, index),
                                .is_forced = is_forced(s, index),
                                .keep_failed = s->launch->keep_failed,
-                               .is_stopped_by_rule = sweep_stop_log_is_stopped(&s->stops, id)};
+                               .is_stopped_by_rule = !s->launch->resume_stopped &&
+                                                     sweep_stop_log_is_stopped(&s->stops, id)};
   StoreState state = {.status = STORE_PENDING};
   if (!evidence.is_queued && store_run_state_read(s->launch->root, id, true, &state) != CORE_OK)
     core_warn("%s", core_error_message());

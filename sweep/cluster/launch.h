@@ -1,5 +1,5 @@
 /* Submission of runs to Slurm: selects the missing runs, writes their batch, splits it into arrays and submits each of
- * them exactly once, even if a crash interrupts it. The path of `sweep submit` and `sweep retry` to a cluster, as
+ * them exactly once, even if a crash interrupts it. The path of `sweep submit` to a cluster, as
  * executor.h is the path to this machine. */
 #ifndef SWEEP_LAUNCH_H
 #define SWEEP_LAUNCH_H
@@ -39,6 +39,7 @@ typedef struct SweepLaunch {
   bool force;                     /* restart finished and diverged runs from the beginning */
   int64_t forced_before_batch;    /* except runs last submitted in this batch or a later one; 0: no exception */
   bool keep_failed;               /* leave failed runs alone */
+  bool resume_stopped;            /* submit also runs that the [stop] rule has stopped */
   FILE *out;                      /* human-readable progress; NULL: stdout. stderr with --json */
   bool held;                      /* submit the arrays held; sweep hold --off lets them start */
 } SweepLaunch;
@@ -51,7 +52,7 @@ typedef enum SweepDisposition {
   SWEEP_RUN_FINISHED,
   SWEEP_RUN_DIVERGED,
   SWEEP_RUN_FAILED,               /* and keep_failed */
-  SWEEP_RUN_STOPPED_BY_RULE,      /* until sweep retry resumes it */
+  SWEEP_RUN_STOPPED_BY_RULE,      /* until sweep submit --by-rule resumes it */
   SWEEP_RUN_EXHAUSTED,            /* ran out of memory and would get no more */
   SWEEP_DISPOSITIONS
 } SweepDisposition;
@@ -86,7 +87,7 @@ typedef struct SweepLaunchResult {
 int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const SweepManifest *manifest,
                       SweepLaunchResult *result);
 
-/* Submits runs again that were submitted before (by manifest index, ascending), whatever their state: sweep retry. */
+/* Submits runs again that were submitted before (by manifest index, ascending), whatever their state: promoted runs. */
 int sweep_launch_resubmit(const SweepLaunch *launch, const SweepManifest *manifest, const int64_t *indices,
                           size_t count, SweepLaunchResult *result);
 

@@ -241,7 +241,7 @@ static void fail_out_of_memory(const Task *task, SweepAttempt *attempt) {
   if (sweep_run_memory_record_oom(task->base.root, attempt->id, limit_mb) != CORE_OK)
     core_warn("%s", core_error_message());
   sweep_memory_probe_begin(task->base.root, attempt->id, &attempt->memory);
-  snprintf(reason, sizeof reason, "out of memory (slurm.mem = %lldM); sweep retry --mem %lldM gives it more",
+  snprintf(reason, sizeof reason, "out of memory (slurm.mem = %lldM); sweep submit --failed --mem %lldM gives it more",
            (long long)limit_mb, (long long)sweep_run_memory_needed(&attempt->memory.run));
   sweep_attempt_fail(&task->base, attempt, SWEEP_CAUSE_OUT_OF_MEMORY, reason);
 }

@@ -1,8 +1,6 @@
 /* `sweep submit`: records the manifest and the runs, then submits the missing runs to Slurm (launch.c) or, without
  * Slurm, to the local executor. Safe to repeat: finished runs stay, missing and failed ones are started, interrupted
  * ones resume from their checkpoints. */
-#include "sweep/control/submit.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +13,10 @@
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
 #include "sweep/control/missing.h"
+#include "sweep/control/output.h"
 #include "sweep/control/register.h"
+#include "sweep/control/resubmission.h"
+#include "sweep/control/seeds.h"
 #include "sweep/control/wait.h"
 #include "sweep/local/environment.h"
 #include "sweep/local/executor.h"
@@ -35,9 +36,21 @@
 
 enum { ROOM_POLL_S = 10 };
 
+typedef struct SubmitOptions {
+  SweepCommon common;
+  CoreOptionList where;
+  bool wait, force, no_start, local, dry_run, hold, no_check, trust, keep, json, same_environment;
+  int64_t jobs;              /* 0: not set */
+  const char *seeds;         /* NULL: no new seeds */
+  SweepResubmission again;   /* chosen runs; none: all */
+  bool is_on_cluster;        /* the last submission went to Slurm */
+  bool keep_failed;          /* leave failed runs alone: from the second wave of a search on */
+  SweepOutput output;
+} SubmitOptions;
+
 /* A sweep to submit, and where to. */
 typedef struct Submission {
-  SweepSubmitOptions *options;
+  SubmitOptions *options;
   const SweepSpec *spec;
   const SlurmSettings *settings;
   const SweepResources *resources;
@@ -46,16 +59,12 @@ typedef struct Submission {
   const SweepGrid *part;     /* runs that --where selects */
 } Submission;
 
-static SweepLaunchMode launch_mode(const SweepSubmitOptions *options) {
-  if (options->dry_run) return SWEEP_LAUNCH_DRY_RUN;
-  return options->test_only ? SWEEP_LAUNCH_TEST_ONLY : SWEEP_LAUNCH_SUBMIT;
-}
-
-static bool writes(const SweepSubmitOptions *options) { return launch_mode(options) == SWEEP_LAUNCH_SUBMIT; }
+static bool writes(const SubmitOptions *options) { return !options->dry_run; }
+static bool is_chosen(const SubmitOptions *options) { return sweep_resubmission_is_requested(&options->again); }
 
 /* ---- this machine ------------------------------------------------------------------------------------------------ */
 
-/* Ends an interrupted sweep extend: all runs of the grid are submitted now, including those of its seeds. */
+/* Ends an interrupted extension by seeds: all runs of the grid are submitted now, including those of its seeds. */
 static int end_extension(const Submission *s, const SweepGrid *grid) {
   if (grid->is_part) return CORE_OK;
   return sweep_extension_end(s->options->common.root, s->spec->name, s->spec->seeds, s->spec->seed_count);
@@ -66,14 +75,14 @@ static void print_nothing_to_start(const Submission *s, const size_t runs[SWEEP_
   fprintf(out, "nothing to start: %zu runs are finished", runs[SWEEP_RUN_FINISHED]);
   if (runs[SWEEP_RUN_DIVERGED]) fprintf(out, ", %zu diverged (--force runs them again)", runs[SWEEP_RUN_DIVERGED]);
   if (runs[SWEEP_RUN_STOPPED_BY_RULE])
-    fprintf(out, ", %zu stopped by rule (sweep retry %s --by-rule resumes them)", runs[SWEEP_RUN_STOPPED_BY_RULE],
+    fprintf(out, ", %zu stopped by rule (sweep submit %s --by-rule resumes them)", runs[SWEEP_RUN_STOPPED_BY_RULE],
             s->spec->name);
   fprintf(out, "\n");
 }
 
 /* Makes the request, and checks it against a queued one, whose runs also continue (*has_more_runs). */
 static int make_request(const Submission *s, SweepQueueRequest *request, bool *has_more_runs) {
-  const SweepSubmitOptions *options = s->options;
+  const SubmitOptions *options = s->options;
   *request = (SweepQueueRequest){
     .jobs = options->jobs, .force = options->force, .requested_unix_s = core_clock_unix_s()};
   if (options->hold) snprintf(request->held, sizeof request->held, "all");
@@ -83,7 +92,7 @@ static int make_request(const Submission *s, SweepQueueRequest *request, bool *h
 
 /* Queues the sweep for the executor, and starts that if necessary. recorded: number of runs in the manifest. */
 static int start_here(const Submission *s, size_t recorded, const size_t runs[SWEEP_DISPOSITIONS]) {
-  const SweepSubmitOptions *options = s->options;
+  const SubmitOptions *options = s->options;
   const char *root = options->common.root, *name = s->spec->name;
   const size_t pending = runs[SWEEP_RUN_DUE] + runs[SWEEP_RUN_RUNNING];
   int64_t executor;
@@ -96,6 +105,7 @@ static int start_here(const Submission *s, size_t recorded, const size_t runs[SW
   }
 
   TRY(make_request(s, &request, &has_more_runs));
+  if (is_chosen(options)) TRY(sweep_resubmission_lift_stops(&options->again));
   sweep_archived_end(root, name);
   sweep_notify_reset(root, name, recorded - pending);
   TRY(sweep_environment_record(root, name));
@@ -118,13 +128,13 @@ static int start_here(const Submission *s, size_t recorded, const size_t runs[SW
 }
 
 static int submit_here(const Submission *s, size_t recorded) {
-  const SweepSubmitOptions *options = s->options;
+  const SubmitOptions *options = s->options;
   const SweepOutput *output = &options->output;
   size_t runs[SWEEP_DISPOSITIONS];
   SweepQueueRequest request;
   bool has_more_runs;
 
-  TRY(sweep_missing_count(options->common.root, s->part, options->force, runs));
+  TRY(sweep_missing_count(options->common.root, s->part, options->force, is_chosen(options), runs));
   sweep_output_set_count(output, "to_run", runs[SWEEP_RUN_DUE]);
   sweep_output_set_count(output, "finished", runs[SWEEP_RUN_FINISHED]);
   sweep_output_set_count(output, "diverged", runs[SWEEP_RUN_DIVERGED]);
@@ -141,14 +151,13 @@ static int submit_here(const Submission *s, size_t recorded) {
 
 /* Opens the cluster to submit to; NULL: this machine. Without Slurm's commands or configuration the machine is taken
  * for a workstation. A cluster that does not answer is an error, so that no sweep runs on a login node by accident. */
-static int choose_cluster(const SweepSubmitOptions *options, const SlurmSettings *settings, SlurmCluster **cluster) {
+static int choose_cluster(const SubmitOptions *options, const SlurmSettings *settings, SlurmCluster **cluster) {
   SlurmFault fault;
   *cluster = NULL;
   if (options->local || options->no_start || options->jobs > 0) return CORE_OK; /* --jobs limits this machine's runs */
   const int code = slurm_cluster_open(settings->api, cluster, &fault);
-  if (code == CORE_OK || fault != SLURM_ABSENT || strcmp(settings->api, "auto") != 0) return code;
-  if (options->test_only) return core_error(code, "%s; --test-only requires Slurm", core_error_message());
-  return CORE_OK;
+  const bool is_absent = code != CORE_OK && fault == SLURM_ABSENT && strcmp(settings->api, "auto") == 0;
+  return is_absent ? CORE_OK : code;
 }
 
 static void report_counts(const SweepOutput *output, const SweepLaunchResult *result) {
@@ -168,9 +177,9 @@ static void print_result(const Submission *s, const SweepLaunchResult *result) {
     [SWEEP_RUN_QUEUED] = "in the queue already",
     [SWEEP_RUN_RUNNING] = "running",
     [SWEEP_RUN_DIVERGED] = "diverged (--force runs them again)",
-    [SWEEP_RUN_FAILED] = "failed (sweep retry runs them again)",
-    [SWEEP_RUN_STOPPED_BY_RULE] = "stopped by rule (sweep retry --by-rule resumes them)",
-    [SWEEP_RUN_EXHAUSTED] = "ran out of memory (sweep report recommends a limit for sweep retry --mem)"};
+    [SWEEP_RUN_FAILED] = "failed (sweep submit --failed runs them again)",
+    [SWEEP_RUN_STOPPED_BY_RULE] = "stopped by rule (sweep submit --by-rule resumes them)",
+    [SWEEP_RUN_EXHAUSTED] = "ran out of memory (sweep report recommends a limit for sweep submit --failed --mem)"};
 
   FILE *out = s->options->output.out;
   const char *name = s->spec->name;
@@ -191,19 +200,21 @@ static void print_result(const Submission *s, const SweepLaunchResult *result) {
  * --force has restarted since then are not restarted again. */
 static int launch_once(const Submission *s, const SweepManifest *manifest, int64_t first_batch,
                        SweepLaunchResult *result) {
-  const SweepSubmitOptions *options = s->options;
+  const SubmitOptions *options = s->options;
   const SweepLaunch launch = {.root = options->common.root,
                               .name = s->spec->name,
-                              .mode = launch_mode(options),
+                              .mode = writes(options) ? SWEEP_LAUNCH_SUBMIT : SWEEP_LAUNCH_DRY_RUN,
                               .cluster = s->cluster,
                               .settings = s->settings,
                               .resources = s->resources,
                               .force = options->force && !options->keep_failed, /* in the first wave only */
                               .forced_before_batch = first_batch,
                               .keep_failed = options->keep_failed,
+                              .resume_stopped = is_chosen(options),
                               .out = options->output.out,
                               .held = options->hold};
 
+  if (writes(options) && is_chosen(options)) TRY(sweep_resubmission_lift_stops(&options->again));
   if (writes(options)) TRY(sweep_environment_record(launch.root, launch.name));
   const int code = sweep_launch_grid(&launch, s->part, manifest, result);
   if (writes(options)) sweep_cluster_status_clear_cache();
@@ -222,7 +233,8 @@ static int launch_once(const Submission *s, const SweepManifest *manifest, int64
 static int report_waiting(const Submission *s, size_t waiting) {
   if (s->options->force && !s->options->keep_failed)
     return core_error(CORE_REQUEUE, "%zu runs are not submitted yet: the job limit is reached; restart them with sweep "
-                      "retry RUN --force when some jobs have ended, or use sweep submit --force --wait", waiting);
+                      "submit %s RUN --force when some jobs have ended, or use sweep submit --force --wait", waiting,
+                      s->spec->name);
   return core_error(CORE_REQUEUE, "%zu runs are not submitted yet: the job limit is reached; run sweep submit again "
                     "when some jobs have ended, or use --wait", waiting);
 }
@@ -230,7 +242,7 @@ static int report_waiting(const Submission *s, size_t waiting) {
 /* Submits, and with --wait waits and submits again until the job limit holds no run back. Failed runs end the wait,
  * since a user has to look at them. */
 static int submit_to_slurm(const Submission *s, const SweepManifest *manifest) {
-  const SweepSubmitOptions *options = s->options;
+  const SubmitOptions *options = s->options;
   int64_t first_batch = 0;
   for (;;) {
     SweepLaunchResult result;
@@ -269,7 +281,7 @@ static void print_old_code(const Submission *s, const SweepManifest *manifest) {
 }
 
 static void report_runs(const Submission *s, const SweepManifest *manifest, const SweepManifestChange *change) {
-  const SweepSubmitOptions *options = s->options;
+  const SubmitOptions *options = s->options;
   const SweepOutput *output = &options->output;
   const char *backend = options->no_start ? "none" : s->cluster ? "slurm" : "local";
   sweep_output_set_count(output, "runs", s->grid->runs);
@@ -286,7 +298,7 @@ static void report_runs(const Submission *s, const SweepManifest *manifest, cons
 }
 
 static int submit_runs(const Submission *s) {
-  const SweepSubmitOptions *options = s->options;
+  const SubmitOptions *options = s->options;
   SweepManifest manifest = {0};
   SweepManifestChange change;
   int code;
@@ -302,7 +314,7 @@ out:
 
 /* Checks the runs now, since a batch system would report an error only after a night in the queue. */
 static int check(const Submission *s) {
-  const SweepSubmitOptions *options = s->options;
+  const SubmitOptions *options = s->options;
   SweepCheckSummary checked;
   const bool is_on_cluster = s->cluster != NULL;
   const SweepCheckOptions request = {.root = options->common.root, .resources = is_on_cluster ? s->resources : NULL,
@@ -331,10 +343,10 @@ static size_t count_trials(const SweepSpec *spec) {
 }
 
 /* Adds the next trials of each search whose earlier trials have ended. */
-static int propose(const SweepSubmitOptions *options, SweepSpec *spec) {
+static int propose(const SubmitOptions *options, SweepSpec *spec) {
   const SweepOutput *output = &options->output;
   size_t proposed = 0;
-  if (!writes(options)) return CORE_OK;
+  if (!writes(options) || is_chosen(options)) return CORE_OK;
   TRY(sweep_wave_propose(options->common.root, spec, &proposed));
   if (spec->search_count > 0) sweep_output_set_count(output, "proposed", proposed);
   if (proposed > 0) fprintf(output->out, "%s: %zu trials proposed\n", spec->name, proposed);
@@ -344,7 +356,33 @@ static int propose(const SweepSubmitOptions *options, SweepSpec *spec) {
   return CORE_OK;
 }
 
-static int submit_once(SweepSubmitOptions *options, SweepSpec *spec) {
+/* ---- chosen runs ------------------------------------------------------------------------------------------------- */
+
+/* Applies --mem and --time to the resources of the chosen runs, which Slurm has had at least once or gets now. */
+static int change_resources(const Submission *s, SweepResources *resources) {
+  const SweepResubmission *again = &s->options->again;
+  if (s->cluster) return sweep_resubmission_set_resources(again, s->part, writes(s->options), resources);
+  if (!again->mem && !again->time) return CORE_OK;
+  return core_error(CORE_USAGE, "--%s is a limit of Slurm jobs, and these runs start on this machine, which has none",
+                    again->mem ? "mem" : "time");
+}
+
+/* Chooses the runs. *count: their number; 0 is no error, and is reported. */
+static int choose_runs(SubmitOptions *options, const SweepSpec *spec, size_t *count) {
+  const SweepOutput *output = &options->output;
+  SweepResubmission *again = &options->again;
+  TRY(sweep_resubmission_choose(options->common.root, spec->name, again, &options->where, count));
+  json_t *ids = json_array();
+  sweep_selection_list(&again->selection, again->selection.is_selected, ids);
+  sweep_output_set(output, "run", ids);
+  if (*count > 0) return CORE_OK;
+  sweep_output_set_count(output, "submitted", 0);
+  fprintf(output->out, "%s: nothing to submit: no run %s\n", spec->name,
+          again->by_rule && !again->failed ? "was stopped by its rule" : "has failed or was lost");
+  return CORE_OK;
+}
+
+static int submit_once(SubmitOptions *options, SweepSpec *spec) {
   SweepGrid grid, part;
   SweepResources resources = {0};
   SlurmSettings settings = slurm_settings_default();
@@ -363,6 +401,7 @@ static int submit_once(SweepSubmitOptions *options, SweepSpec *spec) {
     code = sweep_where_select(&grid, &options->where, &part);
     if (code == CORE_OK && is_here) code = sweep_where_check_here(options->common.root, &grid, &part);
     if (code == CORE_OK) code = sweep_resources_make(&part, &resources);
+    if (code == CORE_OK && is_chosen(options)) code = change_resources(&s, &resources);
     if (code == CORE_OK) code = check(&s);
     if (code == CORE_OK) code = submit_runs(&s);
     sweep_resources_free(&resources);
@@ -377,12 +416,15 @@ static int submit_once(SweepSubmitOptions *options, SweepSpec *spec) {
 /* Submits. With --wait on a cluster, also submits wave after wave of a search; on this machine the executor does
  * (next_wave.h). A wave with failed or diverged runs has ended as well, and is not repeated. Tasks may have proposed
  * and submitted waves meanwhile. */
-static int submit_waves(SweepSubmitOptions *options, SweepSpec *spec) {
+static int submit_waves(SubmitOptions *options, SweepSpec *spec) {
+  size_t chosen = 0;
   if (options->same_environment)
     sweep_environment_apply(options->common.root, spec->name, SWEEP_ENVIRONMENT_REPLACE);
+  if (is_chosen(options)) TRY(choose_runs(options, spec, &chosen));
+  if (is_chosen(options) && chosen == 0) return CORE_OK;
 
   int code = submit_once(options, spec);
-  bool has_more = options->wait && options->is_on_cluster;
+  bool has_more = options->wait && options->is_on_cluster && !is_chosen(options);
   while (has_more && (code == CORE_OK || code == CORE_FAIL) && sweep_spec_is_open(spec)) {
     const int wave_code = code;
     const size_t old_trials = count_trials(spec);
@@ -399,7 +441,7 @@ static int submit_waves(SweepSubmitOptions *options, SweepSpec *spec) {
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 /* Submits, and with --json prints the results, also of a failure. */
-static int submit_and_report(SweepSubmitOptions *options, SweepSpec *spec) {
+static int submit_and_report(SubmitOptions *options, SweepSpec *spec) {
   SweepOutput *output = &options->output;
   *output = sweep_output_open(options->json);
   sweep_output_set(output, "sweep", core_json_text(spec->name));
@@ -411,37 +453,75 @@ static int submit_and_report(SweepSubmitOptions *options, SweepSpec *spec) {
   return code;
 }
 
-int sweep_submit_sweep(SweepSubmitOptions *options, const char *operand) {
-  SweepSpec spec;
+/* Refuses options that contradict each other. */
+static int check_options(const SubmitOptions *options) {
   if (options->force && options->keep)
     return core_error(CORE_USAGE, "--force and --keep exclude each other: runs by other code either restart or stay");
   if (options->hold && options->wait)
     return core_error(CORE_USAGE, "--hold and --wait exclude each other: held runs do not end");
   if (options->hold && options->no_start)
     return core_error(CORE_USAGE, "--hold and --no-start exclude each other: only queued runs are held");
+  if (options->no_start && is_chosen(options))
+    return core_error(CORE_USAGE, "--no-start and a choice of runs exclude each other: these runs are recorded");
+  if (options->seeds && is_chosen(options))
+    return core_error(CORE_USAGE, "--seeds adds runs, and --failed, --by-rule and RUN choose some; use one of them");
   if (options->jobs < 0) return core_error(CORE_USAGE, "--jobs %lld: must be at least 1", (long long)options->jobs);
+  return sweep_resubmission_check(&options->again);
+}
+
+static int submit(void *context, const char **operands, size_t count) {
+  SubmitOptions *options = context;
+  SweepSpec spec;
+  int64_t *seeds = NULL;
+  options->again.runs = operands + 1;
+  options->again.run_count = count - 1;
+  TRY(check_options(options));
   TRY(writes(options) ? sweep_common_make(&options->common) : sweep_common_open(&options->common));
-  int code = sweep_common_spec(&options->common, operand, &spec);
+
+  int code = options->seeds ? sweep_seeds_add(&options->common, operands[0], options->seeds, &seeds) : CORE_OK;
+  if (code == CORE_OK) code = sweep_common_spec(&options->common, operands[0], &spec);
   if (code == CORE_OK) {
     code = submit_and_report(options, &spec);
+    sweep_resubmission_free(&options->again);
     sweep_spec_free(&spec);
   }
+  free(seeds);
   /* Nothing was recorded in the new workspace. */
   if (options->common.is_new && code == CORE_USAGE) (void)rmdir(options->common.root);
   return code;
 }
 
-static int submit(void *context, const char **operands, size_t count) {
-  return sweep_submit_sweep(context, operands[0]);
+static void print_help_blocks(CoreHelp *help) {
+  sweep_search_help(help);
+  sweep_stop_help(help);
 }
 
-int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreHandler handler) {
-  SweepSubmitOptions parsed = {0};
+int sweep_submit(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep submit FILE|NAME [RUN]... [options]",
+    .about = "Records the experiment's runs in the workspace and submits the missing ones to Slurm as job arrays or, "
+             "without Slurm, starts them on this machine in the background. Safe to repeat: finished runs stay, queued "
+             "ones are not queued twice, interrupted ones resume from their checkpoints, failed ones are retried. "
+             "FILE is an experiment (.ini) whose [slurm] section sets the resources of a run (docs/cluster.md); NAME "
+             "is a sweep submitted before. RUN, --failed and --by-rule choose runs of it: only these are submitted. "
+             SWEEP_SELECTION_HELP,
+    .more = print_help_blocks, .operands_min = 1, .operands = {"FILE|NAME", "RUN"}, .operands_max = SIZE_MAX};
+
+  SubmitOptions parsed = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(parsed.common),
     SWEEP_OPTION_PROFILE(parsed.common),
     SWEEP_OPTION_SET(parsed.common),
     SWEEP_OPTION_WHERE(parsed.where),
+    {"failed", 0, CORE_OPTION_FLAG, &parsed.again.failed, NULL,
+     "only runs that failed or were lost, also by lack of memory or time or with their node"},
+    {"by-rule", 0, CORE_OPTION_FLAG, &parsed.again.by_rule, NULL,
+     "only runs that the sweep's [stop] rule has stopped; it does not stop them again"},
+    {"mem", 0, CORE_OPTION_TEXT, &parsed.again.mem, "SIZE",
+     "Slurm: memory per run of the chosen ones: 8G, or +50% of its previous limit"},
+    {"time", 0, CORE_OPTION_TEXT, &parsed.again.time, "TIME", "Slurm: time limit per task of the chosen runs: 04:00:00"},
+    {"seeds", 0, CORE_OPTION_TEXT, &parsed.seeds, "N",
+     "add seeds: 10 stands for 0 to 9, \"0..9, 20\" for a list; the sweep keeps them (sweeps/NAME/extended)"},
     {"jobs", 'j', CORE_OPTION_INT, &parsed.jobs, "N",
      "run at most N runs at a time, which share the cores (default: one run per core)"},
     {"wait", 'w', CORE_OPTION_FLAG, &parsed.wait, NULL, "wait and show progress; exit with 1 if a run failed"},
@@ -452,8 +532,6 @@ int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreHand
     {"local", 0, CORE_OPTION_FLAG, &parsed.local, NULL, "run on this machine even if Slurm is available"},
     {"dry-run", 'n', CORE_OPTION_FLAG, &parsed.dry_run, NULL,
      "print what would be submitted and its cost; write nothing"},
-    {"test-only", 0, CORE_OPTION_FLAG, &parsed.test_only, NULL,
-     "ask Slurm whether it would accept the jobs and when they would start; submit nothing"},
     {"no-check", 0, CORE_OPTION_FLAG, &parsed.no_check, NULL,
      "do not check with the trainer whether the runs can start"},
     {"trust", 0, CORE_OPTION_FLAG, &parsed.trust, NULL,
@@ -465,23 +543,5 @@ int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreHand
      "use the variables and directory of the sweep's last submission instead of this shell's"},
     {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON; human-readable text goes to stderr"},
     {0}};
-
-  return core_options_run(manual, options, argc, argv, handler, &parsed);
-}
-
-static void print_help_blocks(CoreHelp *help) {
-  sweep_search_help(help);
-  sweep_stop_help(help);
-}
-
-int sweep_submit(int argc, char **argv) {
-  static const CoreManual manual = {
-    .usage = "sweep submit FILE|NAME [options]",
-    .about = "Records the experiment's runs in the workspace and submits the missing ones to Slurm as job arrays or, "
-             "without Slurm, starts them on this machine in the background. Safe to repeat: finished runs stay, queued "
-             "ones are not queued twice, interrupted ones resume from their checkpoints, failed ones are retried. "
-             "FILE is an experiment (.ini) whose [slurm] section sets the resources of a run (docs/cluster.md); NAME "
-             "is a sweep submitted before.",
-    .more = print_help_blocks, .operands_min = 1, .operands = {"FILE|NAME"}, .operands_max = 1};
-  return sweep_submit_parse(&manual, argc, argv, submit);
+  return core_options_run(&manual, options, argc, argv, submit, &parsed);
 }

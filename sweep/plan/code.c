@@ -265,16 +265,3 @@ int sweep_code_admit(const char *root, const SweepGrid *grid, const SweepCodeCho
   sweep_code_free(&codes);
   return code;
 }
-
-int sweep_code_admit_sweep(const SweepCommon *common, const char *name, const SweepCodeChoice *choice) {
-  SweepSpec spec;
-  SweepGrid grid;
-  TRY(sweep_common_spec(common, name, &spec));
-  int code = sweep_grid_expand(&spec, &grid);
-  if (code == CORE_OK) {
-    code = sweep_code_admit(common->root, &grid, choice);
-    sweep_grid_free(&grid);
-  }
-  sweep_spec_free(&spec);
-  return code;
-}

@@ -54,7 +54,5 @@ typedef struct SweepCodeChoice {
  * by `choice`. CORE_USAGE: the sweep or its code is not trusted, or runs were made by other code and neither `force`
  * nor `keep` is set, now or earlier for this code. */
 int sweep_code_admit(const char *root, const SweepGrid *grid, const SweepCodeChoice *choice);
-/* Does it for a submitted sweep. */
-int sweep_code_admit_sweep(const SweepCommon *common, const char *name, const SweepCodeChoice *choice);
 
 #endif

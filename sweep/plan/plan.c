@@ -182,11 +182,13 @@ static const CoreManual manual = {
 /* Time limit of the check, since a plan is interactive. sweep submit has none. */
 static const double check_timeout_s = 30;
 
+static const int64_t NO_SCRIPT = INT64_MIN;
+
 typedef struct PlanOptions {
   SweepCommon common;
   SweepPlanOptions plan;
-  bool json, runs, script, no_check, trust, power;
-  int64_t array;
+  bool json, runs, test_only, no_check, trust, power;
+  int64_t script;        /* number of an array; NO_SCRIPT: none */
 } PlanOptions;
 
 /* Notes that the sweep or its code is not trusted. --trust is for the code: sweep submit --trust prints the sweep. */
@@ -246,14 +248,25 @@ static int print_script(const char *root, const SweepPlan *plan, int64_t array) 
         result.runs[SWEEP_RUN_FINISHED],
          result.runs[SWEEP_RUN_QUEUED], result.runs[SWEEP_RUN_RUNNING], result.runs[SWEEP_RUN_DIVERGED]);
   else if (code == CORE_OK && !preview.script.length)
-    code = core_error(CORE_USAGE, "--array %lld: %s makes arrays 0 to %lld", (long long)array, name,
+    code = core_error(CORE_USAGE, "--script %lld: %s makes arrays 0 to %lld", (long long)array, name,
                       (long long)preview.arrays - 1);
 
   if (code == CORE_OK) fputs(core_text_string(&preview.script), stdout);
   if (code == CORE_OK && preview.arrays > 1)
-    fprintf(stderr, "note: array %lld of %lld; --array N shows another\n", (long long)array, (long long)preview.arrays);
+    fprintf(stderr, "note: array %lld of %lld; --script N shows another\n", (long long)array, (long long)preview.arrays);
   core_text_free(&preview.script);
   return code;
+}
+
+/* Asks Slurm whether it would accept the jobs and when they would start. */
+static int test_submission(const char *root, const SweepPlan *plan, SlurmCluster *cluster) {
+  SlurmSettings settings = slurm_settings_default();
+  SweepLaunchResult result;
+  if (!cluster) return core_error(CORE_FAIL, "--test-only asks Slurm, which is not on this machine or does not answer");
+  TRY(sweep_spec_slurm(plan->spec, &settings));
+  const SweepLaunch launch = {.root = root, .name = plan->spec->name, .cluster = cluster, .settings = &settings,
+                              .resources = &plan->resources, .mode = SWEEP_LAUNCH_TEST_ONLY};
+  return sweep_launch_grid(&launch, &plan->grid, &plan->manifest, &result);
 }
 
 /* Prints the highest cost that [slurm] allows; nothing without resources, or without a Slurm here. */
@@ -317,7 +330,8 @@ static int check_partitions(const SweepPlan *plan, SlurmCluster *cluster) {
 static int print(const PlanOptions *options, SlurmCluster *cluster, SweepPlan *plan) {
   const char *root = options->common.root;
   TRY(check(options, cluster, plan));
-  if (options->script) return print_script(root, plan, options->array);
+  if (options->script != NO_SCRIPT) return print_script(root, plan, options->script);
+  if (options->test_only) return test_submission(root, plan, cluster);
   if (!options->no_check) TRY(check_partitions(plan, cluster));
   if (options->json) {
     sweep_plan_print_json(root, plan, options->runs);
@@ -361,6 +375,8 @@ static int plan_one(const PlanOptions *options, const char *operand) {
 static int plan(void *given, const char **operands, size_t count) {
   PlanOptions *options = given;
   bool is_missing;
+  if ((options->script != NO_SCRIPT) + options->test_only + options->json > 1)
+    return core_error(CORE_USAGE, "--script, --test-only and --json exclude each other");
   TRY(store_root_plan(options->common.root_option, options->common.root, &is_missing));
   if (is_missing) core_unicode_print(stderr, "note: %s does not exist yet; sweep submit creates it\n",
                                      options->common.root);
@@ -368,12 +384,14 @@ static int plan(void *given, const char **operands, size_t count) {
   if (options->plan.where.count > 0)
     return core_error(CORE_USAGE, "--where selects runs of one file; found %zu files", count);
   if (options->runs) return core_error(CORE_USAGE, "--runs lists the runs of one file; found %zu files", count);
+  if (options->script != NO_SCRIPT || options->test_only)
+    return core_error(CORE_USAGE, "--script and --test-only take one file; found %zu files", count);
   if (options->power) return core_error(CORE_USAGE, "--power is of one file; found %zu files", count);
   return sweep_plan_files(&options->common, operands, count, options->plan.speed, options->json);
 }
 
 int sweep_plan(int argc, char **argv) {
-  PlanOptions given = {0};
+  PlanOptions given = {.script = NO_SCRIPT};
   const CoreOption options[] = {
       SWEEP_OPTION_PROFILE(given.common),
       SWEEP_OPTION_SET(given.common),
@@ -386,14 +404,14 @@ int sweep_plan(int argc, char **argv) {
        "instead of the plan: for each claim of the papers that the file tests, how often it would be supported if it "
        "is true, and with how many seeds; seeds vary as in the workspace's runs, or as assumed (docs/results.md)"},
       {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON instead of tables"},
-      {"script", 0, CORE_OPTION_FLAG, &given.script, NULL,
-       "print the exact batch script that sweep submit would send to Slurm now"},
+      {"script", 0, CORE_OPTION_INT, &given.script, "N",
+       "print the exact batch script of array N that sweep submit would send to Slurm now; the first is 0"},
+      {"test-only", 0, CORE_OPTION_FLAG, &given.test_only, NULL,
+       "ask Slurm whether it would accept the jobs and when they would start"},
       {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL,
        "do not have the trainer check that the runs would start"},
       {"trust", 0, CORE_OPTION_FLAG, &given.trust, NULL,
        "trust the code that env.task, env.python, env.code and [program] name until it changes"},
-      {"array", 0, CORE_OPTION_INT, &given.array, "N",
-       "with --script: the script of array N if there are several (default: 0)"},
       {0}};
 
   return core_options_run(&manual, options, argc, argv, plan, &given);

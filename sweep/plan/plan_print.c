@@ -68,7 +68,7 @@ static void print_axes(const SweepPlan *plan) {
 static void append_seeds(CoreText *text, const SweepSpec *spec) {
   enum { SHOWN_MAX = 10 };
   char extended[64] = "";
-  if (spec->extended_seeds > 0) snprintf(extended, sizeof extended, "; %zu by sweep extend", spec->extended_seeds);
+  if (spec->extended_seeds > 0) snprintf(extended, sizeof extended, "; %zu by --seeds", spec->extended_seeds);
   bool is_range = true;
   for (size_t i = 1; i < spec->seed_count; i++) is_range = is_range && spec->seeds[i] == spec->seeds[i - 1] + 1;
   core_text_appendf(text, "%zu (%lld", spec->seed_count, (long long)spec->seeds[0]);

@@ -77,25 +77,24 @@ static bool reap(ServeAction *action, int options) {
 
 /* Makes the command line. Submitting a sweep again retries its failed runs; --local keeps it on this machine even if
  * there is a Slurm. */
-static size_t make_arguments(const char *root, const ServeAction *action, bool uses_retry,
+static size_t make_arguments(const char *root, const ServeAction *action, bool is_local,
                              const char *arguments[ARGUMENTS_MAX]) {
   size_t count = 0;
   arguments[count++] = "sweep";
-  if (action->verb == SERVE_STOP) arguments[count++] = "stop";
-  else arguments[count++] = uses_retry ? "retry" : "submit";
+  arguments[count++] = action->verb == SERVE_STOP ? "stop" : "submit";
   arguments[count++] = "--root";
   arguments[count++] = root;
   if (action->verb == SERVE_STOP) arguments[count++] = "--no-wait";
-  else if (!uses_retry) arguments[count++] = "--local";
-  if (action->verb == SERVE_RETRY) arguments[count++] = "--same-environment"; /* not that of the server */
+  else arguments[count++] = "--same-environment"; /* not that of the server */
+  if (action->verb == SERVE_RETRY && is_local) arguments[count++] = "--local";
   arguments[count++] = "--";
   arguments[count++] = action->sweep;
-  if (action->run[0] && (uses_retry || action->verb == SERVE_STOP)) arguments[count++] = action->run;
+  if (action->run[0]) arguments[count++] = action->run;
   arguments[count] = NULL;
   return count;
 }
 
-int serve_action_start(ServeActions *actions, const char *root, ServeVerb verb, bool uses_retry, const char *sweep,
+int serve_action_start(ServeActions *actions, const char *root, ServeVerb verb, bool is_local, const char *sweep,
                        const char *run, int64_t *number) {
   const char *arguments[ARGUMENTS_MAX];
   ServeAction added = {.number = actions->count + 1, .verb = verb, .started_unix_s = (double)time(NULL)};
@@ -109,7 +108,7 @@ int serve_action_start(ServeActions *actions, const char *root, ServeVerb verb, 
 
   snprintf(added.sweep, sizeof added.sweep, "%s", sweep);
   snprintf(added.run, sizeof added.run, "%s", run ? run : "");
-  make_arguments(root, &added, uses_retry, arguments);
+  make_arguments(root, &added, is_local, arguments);
   TRY(spawn(arguments, &added));
 
   core_text_free(&slot->output);

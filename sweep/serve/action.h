@@ -1,5 +1,4 @@
-/* Actions of --control: stop and retry. Each runs a command of this program (`sweep stop`, `sweep retry`, `sweep submit
- * --local`) as a child process, without a shell and with names that exist in the workspace. The server does not wait
+/* Actions of --control: stop and retry. Each runs a command of this program (`sweep stop`, `sweep submit`) as a child process, without a shell and with names that exist in the workspace. The server does not wait
  * for it; its output can be read afterwards. */
 #ifndef SWEEP_SERVE_ACTION_H
 #define SWEEP_SERVE_ACTION_H
@@ -25,10 +24,10 @@ typedef struct ServeAction {
 
 typedef struct ServeActions { ServeAction list[SERVE_ACTIONS]; int64_t count; } ServeActions; /* zero-initialize */
 
-/* Starts an action on a sweep, or on its run `run` (NULL: all runs). uses_retry: retries by `sweep retry`, for
- * runs on Slurm and runs that a rule has stopped; else by `sweep submit --local`. CORE_FAIL: it
+/* Starts an action on a sweep, or on its run `run` (NULL: all runs). is_local: retries it on
+ * this machine even if there is a Slurm. CORE_FAIL: it
  * cannot be started, or too many actions are running. */
-int serve_action_start(ServeActions *actions, const char *root, ServeVerb verb, bool uses_retry, const char *sweep,
+int serve_action_start(ServeActions *actions, const char *root, ServeVerb verb, bool is_local, const char *sweep,
                        const char *run, int64_t *number);
 /* Lists the remembered actions, the latest first: [{"id", "action", "sweep", "run", "started_unix_s", "state",
  * "exit_code", "output"}]. *ended: whether one has ended since the last call. */

@@ -131,10 +131,9 @@ static int start_action(const ServeContext *context, ServeVerb verb, int64_t *nu
   if (run) TRY(serve_argument_run(context, &sweep, &index));
   else TRY(serve_argument_sweep(context, &sweep));
   const SweepProgress *progress = &sweep->view->progress;
-  const bool by_rule = verb == SERVE_RETRY && run && progress->run[index].state.status == STORE_STOPPED_BY_RULE;
   Serve *serve = context->serve;
   pthread_mutex_lock(&serve->actions_lock);
-  const int code = serve_action_start(&serve->actions, serve->root, verb, sweep->view->is_slurm || by_rule,
+  const int code = serve_action_start(&serve->actions, serve->root, verb, !sweep->view->is_slurm,
                                       progress->name, run, number);
   pthread_mutex_unlock(&serve->actions_lock);
   return code;

@@ -75,7 +75,7 @@ static int write_record(const char *root, const char *name, const SweepExtension
   CoreText text = {0};
   TRY(store_path_sweep(root, name, "extended", path));
 
-  core_text_append(&text, "; Seeds that sweep extend has added to those of the experiment's file. "
+  core_text_append(&text, "; Seeds that sweep submit --seeds has added to those of the experiment's file. "
                           "Remove this file to drop them.\nseeds = ");
   sweep_extension_print(extension->seeds, extension->count, &text);
   core_text_append(&text, "\n");

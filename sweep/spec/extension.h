@@ -1,13 +1,13 @@
-/* Seeds that `sweep extend` has added to a sweep: sweeps/<name>/extended. They apply whenever the sweep is planned or
- * submitted again, also from its experiment file, until this file is removed.
+/* Seeds that `sweep submit --seeds` has added to a sweep: sweeps/<name>/extended. They apply whenever the sweep is
+ * planned or submitted again, also from its experiment file, until this file is removed.
  *
- *   ; Seeds that sweep extend has added. ...
+ *   ; Seeds that sweep submit --seeds has added. ...
  *   seeds = 3..9, 20..20
  *   ; Those of them whose runs are not submitted yet.
  *   unfinished = 20..20
  *
  * The record is written before anything else of an extension, and the second line is removed when the runs are
- * submitted. A later sweep extend or sweep submit that finds it completes the interrupted extension. */
+ * submitted. A later sweep submit that finds it completes the interrupted extension. */
 #ifndef SWEEP_EXTENSION_H
 #define SWEEP_EXTENSION_H
 #include <stdbool.h>

@@ -170,7 +170,7 @@ static void append_comment(CoreText *text, const char *prefix, const char *strin
   free(plain);
 }
 
-/* Appends the original text. For a frozen file that is frozen again (sweep extend) that is the text inside it;
+/* Appends the original text. For a frozen file that is frozen again (sweep submit --seeds) that is the text inside it;
  * otherwise it would contain itself. */
 static void append_original(CoreText *text, const char *source) {
   static const char headline[] = "\n; The original file:\n";

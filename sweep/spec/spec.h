@@ -90,7 +90,7 @@ typedef struct SweepSpec {
   bool is_code_unknown;       /* no file of its command was found */
   bool is_own_file;           /* whether only this user can have written it: such a sweep is trusted (trust.h) */
   CoreText doubt;             /* why it is not: "the group lab can change it (chmod g-w exp.ini)" */
-  size_t extended_seeds; /* number of seeds that sweep extend has added (extension.h) */
+  size_t extended_seeds; /* number of seeds that sweep submit --seeds has added (extension.h) */
 
   CoreIni ini;                /* parsed file: names and lines for messages */
   CoreText source;            /* text of the file */

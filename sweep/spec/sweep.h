@@ -24,7 +24,7 @@
 typedef struct SweepCommon {
   const char *root_option, *profile; /* arguments of options; NULL: not used */
   CoreOptionList sets;               /* --set key=value, in order */
-  const int64_t *extra_seeds;        /* seeds in addition to those that sweep extend has recorded */
+  const int64_t *extra_seeds;        /* seeds in addition to those that sweep submit --seeds has recorded */
   size_t extra_seed_count;
   char root[CORE_PATH_MAX]; /* absolute path of the workspace, set by sweep_common_open */
   bool is_new;              /* whether sweep_common_make created it */
@@ -47,7 +47,7 @@ int sweep_common_make(SweepCommon *common);
 
 /* Reads the sweep that `operand` names: a file if it contains '/' or ends in ".ini", or exists here while the workspace
  * has no sweep of that name, else the frozen sweeps/<operand>/sweep.ini of the workspace, whose program and slurm.setup
- * are not trusted as the user's own. Includes seeds added by sweep extend, unless --set sets the seeds.
+ * are not trusted as the user's own. Includes seeds added by sweep submit --seeds, unless --set sets the seeds.
  * CORE_USAGE: no such sweep (the message names the nearest), or a profile for a frozen sweep, which is already
  * resolved. Caller frees spec. */
 int sweep_common_spec(const SweepCommon *common, const char *operand, SweepSpec *spec);

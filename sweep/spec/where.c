@@ -15,7 +15,7 @@ enum { KEY_MAX = 128 };
 typedef struct Condition {
   char key[KEY_MAX];
   const char *value;
-  const CoreConfigRow *row; /* NULL: grid or search */
+  const CoreConfigRow *row; /* NULL: grid, search or run */
   CoreConfig expected;      /* with the required value */
 } Condition;
 
@@ -27,12 +27,14 @@ static int read_condition(const char *pair, Condition *condition) {
   condition->value = equals + 1;
   condition->row = NULL;
 
-  if (strcmp(condition->key, "grid") == 0 || strcmp(condition->key, "search") == 0) return CORE_OK;
+  static const char *const others[] = {"grid", "search", "run"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strcmp(condition->key, others[i]) == 0) return CORE_OK;
   if (strcmp(condition->key, "seed") == 0) snprintf(condition->key, sizeof condition->key, "train.seed");
   condition->row = core_config_find(condition->key);
   if (!condition->row)
     return core_error(CORE_USAGE,
-                      "--where %.80s: %s is not a setting; expected grid, search, seed or the full name of a setting",
+                      "--where %.80s: %s is not a setting; expected grid, search, seed, run or the full name of a setting",
                       pair, condition->key);
 
   condition->expected = core_config_default();
@@ -40,19 +42,24 @@ static int read_condition(const char *pair, Condition *condition) {
   return code == CORE_OK ? CORE_OK : core_error_context(code, "--where %.80s", pair);
 }
 
-static bool is_met(const Condition *condition, const SweepPart *part, const CoreConfig *config) {
+static bool is_met(const Condition *condition, const SweepPart *part, const char *id, const CoreConfig *config) {
+  if (strcmp(condition->key, "run") == 0) return strncmp(id, condition->value, strlen(condition->value)) == 0;
   if (condition->row) return core_config_value_equals(&condition->expected, config, condition->row);
   if (strcmp(condition->key, "grid") == 0) return part->block && strcmp(part->block->name, condition->value) == 0;
   return part->search && strcmp(part->search->name, condition->value) == 0;
 }
 
 /* Whether all conditions are met. Conditions on the same key are alternatives. */
-static bool are_met(const Condition *conditions, size_t count, const SweepPart *part, const CoreConfig *config) {
+static bool are_met(const Condition *conditions, size_t count, const SweepGrid *grid, size_t run) {
+  CoreConfig config;
+  sweep_grid_config(grid, run, &config);
   for (size_t i = 0; i < count; i++) {
-    bool has_match = false;
-    for (size_t k = 0; k < count && !has_match; k++)
-      has_match = strcmp(conditions[k].key, conditions[i].key) == 0 && is_met(&conditions[k], part, config);
-    if (!has_match) return false;
+    bool has_match = false, is_repeated = false;
+    for (size_t k = 0; k < i && !is_repeated; k++) is_repeated = strcmp(conditions[k].key, conditions[i].key) == 0;
+    for (size_t k = i; k < count && !has_match && !is_repeated; k++)
+      has_match = strcmp(conditions[k].key, conditions[i].key) == 0 &&
+                  is_met(&conditions[k], sweep_grid_part(grid, run), grid->ids[run], &config);
+    if (!has_match && !is_repeated) return false;
   }
   return true;
 }
@@ -60,9 +67,7 @@ static bool are_met(const Condition *conditions, size_t count, const SweepPart *
 static void select_runs(const SweepGrid *grid, const Condition *conditions, size_t count, SweepGrid *part) {
   part->runs = 0;
   for (size_t run = 0; run < grid->runs; run++) {
-    CoreConfig config;
-    if (count > 0) sweep_grid_config(grid, run, &config);
-    if (count > 0 && !are_met(conditions, count, sweep_grid_part(grid, run), &config)) continue;
+    if (count > 0 && !are_met(conditions, count, grid, run)) continue;
     memcpy(part->ids[part->runs], grid->ids[run], sizeof part->ids[0]);
     part->places[part->runs++] = grid->places[run];
   }
@@ -95,7 +100,7 @@ void sweep_where_free(SweepGrid *part) {
 
 /* ---- selections as text ------------------------------------------------------------------------------------------ */
 
-static int report_long(void) { return core_error(CORE_USAGE, "--where: the conditions are too long for a queue"); }
+static int report_long(void) { return core_error(CORE_USAGE, "--where: the conditions are too long for a queue; select fewer runs, or submit all"); }
 
 int sweep_where_format(const CoreOptionList *where, char text[SWEEP_WHERE_TEXT]) {
   size_t length = 0;
@@ -136,11 +141,8 @@ static int mark_selection(const SweepGrid *grid, CoreOptionList *where, bool *is
     if (code != CORE_OK) break;
   }
   if (code == CORE_OK && where->count > 0) {
-    for (size_t run = 0; run < grid->runs; run++) {
-      CoreConfig config;
-      sweep_grid_config(grid, run, &config);
-      is_selected[run] |= are_met(conditions, where->count, sweep_grid_part(grid, run), &config);
-    }
+    for (size_t run = 0; run < grid->runs; run++)
+      is_selected[run] |= are_met(conditions, where->count, grid, run);
   }
   where->count = 0;
   free(conditions);
@@ -184,7 +186,7 @@ static int check_parent(const char *root, const SweepGrid *grid, const SweepIdSe
   if (!sweep_id_set_find(ids, origin.run, &index) || sweep_id_set_find(selected, origin.run, &index)) return CORE_OK;
   TRY(store_run_state_read(root, origin.run, true, &state));
   if (state.status == STORE_FINISHED) return CORE_OK;
-  return core_error(CORE_USAGE, "--where: run %s of %s starts from run %s, which is not done; select both", id,
+  return core_error(CORE_USAGE, "run %s of %s starts from run %s, which is not done; select both", id,
                     grid->spec->name, origin.run);
 }
 
@@ -193,7 +195,7 @@ int sweep_where_check_here(const char *root, const SweepGrid *grid, const SweepG
   int code = CORE_OK;
   if (!part->is_part) return CORE_OK;
   if (sweep_spec_is_open(grid->spec))
-    return core_error(CORE_USAGE, "--where: a search that continues in waves runs as a whole on this machine");
+    return core_error(CORE_USAGE, "a search that continues in waves runs as a whole on this machine; submit it without a choice of runs");
 
   sweep_id_set_add_all(&ids, (const char(*)[CORE_RUN_ID])grid->ids, grid->runs);
   sweep_id_set_add_all(&selected, (const char(*)[CORE_RUN_ID])part->ids, part->runs);

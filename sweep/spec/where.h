@@ -7,7 +7,7 @@
 #define SWEEP_OPTION_WHERE(where) \
   { \
     "where", 0, CORE_OPTION_LIST, &(where), "KEY=VALUE", \
-        "only runs whose setting, grid, search or seed has this value; repeat a key for alternatives" \
+        "only runs whose setting, grid, search, seed or run id has this value; repeat a key for alternatives" \
   }
 
 /* Makes the grid of the runs that meet all conditions; it borrows from `grid`, which must outlive it. Without
@@ -17,7 +17,7 @@ void sweep_where_free(SweepGrid *part);
 
 /* Selections as text, for the queue of this machine: lines "where=KEY=VALUE", and "or" between selections. Without
  * lines it selects all runs. */
-enum { SWEEP_WHERE_TEXT = 1024 };
+enum { SWEEP_WHERE_TEXT = 8192 };
 /* CORE_USAGE: too long, or a condition has several lines. */
 int sweep_where_format(const CoreOptionList *where, char text[SWEEP_WHERE_TEXT]);
 /* Adds the runs of `more` to the selections. CORE_USAGE: too long. */

@@ -277,7 +277,7 @@ static void explain_orphan(Evidence *e) {
 
   if (is_retried) SET_REASON(e, "its parent run %s is being retried; sweep submit queues it again", id);
   else
-    SET_REASON(e, "its parent run %s %s%s%.200s; sweep retry %s %s submits both again", id, fate,
+    SET_REASON(e, "its parent run %s %s%s%.200s; sweep submit %s %s submits both again", id, fate,
                *parent->message ? ": " : "", parent->message, classifier->progress->name, id);
 }
 
@@ -300,7 +300,7 @@ static void explain_oom(Evidence *e) {
   if (limit_mb > memory.exceeded_mb) memory.exceeded_mb = limit_mb;
   const int64_t needed_mb = sweep_run_memory_needed(&memory);
   if (needed_mb > 0) snprintf(suggestion, sizeof suggestion, "%lldM", (long long)needed_mb);
-  SET_REASON(e, "Slurm killed it%s; sweep retry --mem %s raises the limit", limit, suggestion);
+  SET_REASON(e, "Slurm killed it%s; sweep submit --failed --mem %s raises the limit", limit, suggestion);
 }
 
 static void explain_time_limit(Evidence *e) {

@@ -299,7 +299,7 @@ static void advise_memory(const SweepUsage *usage, const char *name, CoreText *l
   const int64_t needed = sweep_run_memory_needed(&usage->most), current = slurm_settings_run_mem(&usage->settings);
 
   if (killed > 0)
-    core_text_appendf(lines, "%zu runs ran out of memory at slurm.mem = %lldM: sweep retry %s --failed --mem %lldM\n",
+    core_text_appendf(lines, "%zu runs ran out of memory at slurm.mem = %lldM: sweep submit %s --failed --mem %lldM\n",
                       killed, (long long)current, name, (long long)needed);
   else if (is_measured(usage) && (double)current > excess_min * (double)needed) {
     core_text_appendf(lines, "slurm.mem = %lldM is enough (now %lldM; peak usage: %lldM", (long long)needed,

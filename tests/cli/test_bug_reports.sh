@@ -204,7 +204,7 @@ latin=$(printf 'caf\xe9')
 mkdir -p "$latin" && cp host.ini "$latin/"
 in_latin() { (cd "$latin" && "$@"); }
 tap_run "H1: --json in a folder whose name is not UTF-8: submit" 0 '"runs": 2' in_latin sweep submit host.ini --no-start --no-check --json
-tap_run "H1: extend" 0 '"runs": 4' in_latin sweep extend host seeds=2 --no-start --no-check --json
+tap_run "H1: --seeds" 0 '"runs": 4' in_latin sweep submit host --seeds 2 --no-start --no-check --json
 tap_run "H1: plan" 0 '"runs": 4' in_latin sweep plan host --json --no-check
 tap_run "H1: status" 0 '"host"' in_latin sweep status host --json
 tap_run "H1: bundle" 0 '"runs": 4' in_latin sweep bundle host --json

@@ -103,7 +103,7 @@ tiny
 first=$(plan tiny sha256 tiny)
 tap_is "a run that has ended recorded the plan" 1 "$(plan tiny recorded tiny 2>&1)"
 echo "Later." >>"$tap_dir/study/plan.md"
-sweep retry tiny --root "$tap_dir/tiny" >/dev/null 2>&1
+sweep submit tiny --failed --root "$tap_dir/tiny" >/dev/null 2>&1
 tiny
 tap_is "the later plan" "$(sha256sum <"$tap_dir/study/plan.md" | cut -c1-64)" "$(plan tiny sha256 tiny 2>&1)"
 tap_is "is not that of the earlier run" 0 "$(plan tiny recorded tiny 2>&1)"

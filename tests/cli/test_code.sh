@@ -76,7 +76,7 @@ tap_run "no compiled file is written next to it" 1 "" test -e "$study/__pycache_
 rm -f "$ran"
 echo "def step_reward(place): return float(place == 0)" >"$study/rewards.py"
 tap_run "a change of an import requires confirmation" 0 "rewards.py (BLAKE2b $(hash_of "$study/rewards.py"))" sweep_here plan
-tap_run "more seeds too" 2 "that you have not trusted" sweep extend walk seeds=3 --root "$root" --local --wait
+tap_run "more seeds too" 2 "that you have not trusted" sweep submit walk --seeds 3 --root "$root" --local --wait
 nothing_ran "and has not run"
 echo "def step_reward(place): return float(place == 10)" >"$study/rewards.py"
 # a compiled file that claims to be of this source
@@ -150,10 +150,10 @@ tap_run "a plan says which runs other code made" 0 "other code   2 finished runs
 tap_run "in JSON too" 0 '"differs": "rewards.py changed"' walk plan --json
 tap_run "nothing is submitted in addition" 2 "2 finished runs were made by other code (rewards.py changed); --force" walk submit --local --wait
 tap_run "nor in a try" 2 "made by other code" walk submit --local --dry-run
-tap_run "nor is a seed added" 2 "made by other code" sweep extend walk seeds=3 --root "$root" --local --wait
+tap_run "nor is a seed added" 2 "made by other code" sweep submit walk --seeds 3 --root "$root" --local --wait
 tap_check "which leaves the sweep as it was" "$([ "$(ls -d "$root"/runs/*/* | wc -l)" = 2 ] && [ ! -e "$root/sweeps/walk/extended" ] || ls "$root"/sweeps/walk)"
 tap_run "both answers at once are none" 2 "exclude each other" walk submit --local --force --keep
-tap_run "--keep mixes them" 0 "3 finished" sweep extend walk seeds=3 --root "$root" --local --wait --keep
+tap_run "--keep mixes them" 0 "3 finished" sweep submit walk --seeds 3 --root "$root" --local --wait --keep
 tap_run "which is recorded" 0 "keep" cat "$root/sweeps/walk/kept"
 tap_run "and shown by a plan" 0 "2 finished runs were made by other code (rewards.py changed); kept" walk plan
 figure=(analyze curves "$root/results.db" --sweep walk --where num=2 -o "$tap_dir/figures")

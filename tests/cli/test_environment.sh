@@ -44,7 +44,7 @@ noted short 1 "directory=$(cd second && pwd -P)"; tap_result "its directory" $?
 ! grep -rq hush "$SWEEP_ROOT/sweeps"; tap_result "secrets are not recorded" $?
 
 tap_run "changed environment variables are named" 0 "differs from that of its last submission in LIBRARY" \
-  sh -c 'cd third && LIBRARY=/third SWEEP_TRAINER='"$tap_dir"'/note sweep extend short seeds=4 --no-check -j 4 2>&1'
+  sh -c 'cd third && LIBRARY=/third SWEEP_TRAINER='"$tap_dir"'/note sweep submit short --seeds 4 --no-check -j 4 2>&1'
 tap_wait 60 ended short
 noted short 3 LIBRARY=/third; tap_result "runs that start then get the present one" $?
 (cd first && LIBRARY=/first sweep submit short --force --no-check --same-environment -j 4) >out 2>&1

@@ -45,8 +45,8 @@ done
 tap_expect "a run of 128 GPUs is priced as 128, with its searches" 0 "GPUs         41\.2 k GPU-hours" sweep plan experiments/fig11_sfl.ini --set sweep.grids=n1m \
   --where env.task=random_l --where seed=0 --no-check --speed 1e6 --root "$root"
 tap_run "a million environments request 128 GPUs on 16 nodes" 0 "#SBATCH --ntasks=128" sweep plan experiments/fig11_sfl.ini \
-  --set sweep.grids=n1m --no-check --script --root "$root"
-tap_check "8 on each" "$(sweep plan experiments/fig11_sfl.ini --set sweep.grids=n1m --no-check --script --root "$root" |
+  --set sweep.grids=n1m --no-check --script 0 --root "$root"
+tap_check "8 on each" "$(sweep plan experiments/fig11_sfl.ini --set sweep.grids=n1m --no-check --script 0 --root "$root" |
   grep -cE '^#SBATCH --(nodes=16|gres=gpu:8|ntasks-per-node=8)$' | grep -qx 3 || echo no)"
 tap_run "the comparison with Kinetix in JAX can be planned" 0 "runs         4" sweep plan docs/examples/kinetix_jax.ini --no-check --root "$root"
 names=$(sed -n 's/^name  = //p' $files | sort | uniq -d)

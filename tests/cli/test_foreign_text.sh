@@ -34,7 +34,7 @@ look() { # COMMAND...: its output goes to a file
   { (LC_ALL=C; printf '# %q\n' "$*"); timeout 60 "$@" 2>&1 < /dev/null; } > "o.$i"
 }
 for command in "status" "status mine" "status mine --runs" "status mine --failed" "status --json" "collect" "rebuild" \
-  "report" "tag mine" "note mine" "note mine/0" "plan mine" "submit mine --dry-run" "retry mine --dry-run" \
+  "report" "tag mine" "note mine" "note mine/0" "plan mine" "submit mine --dry-run" "submit mine --failed --dry-run" \
   "rm mine --dry-run" "archive mine --dry-run" "doctor" "check mine"; do look sweep $command --root w; done
 tap_check "states and annotations" "$(unsafe o.*)"
 tap_check "letters of all alphabets, marks and emoji stay" "$(grep -qF "$kept" o.2 || cat o.2)"

@@ -33,7 +33,7 @@ copy() { # NAME SED: his sweep, of hers
 copy evil "s#^lr = .*#lr = \"1;touch $ran\"#"
 tap_run "values of another need consent" 2 "this is a sweep that you have not trusted: it belongs to user $mal" submit evil
 tap_run "they are shown" 2 "lr = \"1;touch $ran\"" submit evil
-for command in "submit evil --force" "retry evil" "extend evil seeds=2" "plan evil" "status" "report evil"; do ada sweep $command --root "$w" > /dev/null 2>&1; done
+for command in "submit evil --force" "submit evil --failed" "submit evil --seeds 2" "plan evil" "status" "report evil"; do ada sweep $command --root "$w" > /dev/null 2>&1; done
 still "evil"
 request $mal evil
 experiment second 'true'

@@ -118,7 +118,7 @@ tap_run "play says why it cannot" 2 "none was written yet, or sweep archive remo
 tap_run "export too" 2 "none was written yet, or sweep archive removed them" trainer export a/0 --onnx x.onnx
 tap_run "nothing to start says nothing" 0 "nothing to start" sweep submit a --local
 tap_run "still archived" 0 "  archived on 20" sweep status a
-tap_run "extend names what is missing" 0 "a was archived on 20" sweep extend a seeds=2 --local --wait
+tap_run "submit --seeds names what is missing" 0 "a was archived on 20" sweep submit a --seeds 2 --local --wait
 tap_check "and then it is archived no longer" "$(sweep status a | grep archived)"
 sweep rebuild >/dev/null 2>&1
 tap_check "results of the archived runs survive a rebuild" "$(n=$(rows "SELECT count(*) FROM evaluation WHERE run_id = '$first'"); [ "${n:-0}" -ge 1 ] || echo "$n")"

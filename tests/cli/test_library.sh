@@ -172,7 +172,7 @@ C
 gcc -O1 -shared -fPIC -o "$library" "$tap_dir/loud.c"
 tap_run "a plan of it" 0 "that you have not trusted" plan
 tap_run "a submission" 2 "that you have not trusted" submit
-tap_run "more seeds" 2 "that you have not trusted" sweep extend corridor seeds=3 --root "$root" --local --wait
+tap_run "more seeds" 2 "that you have not trusted" sweep submit corridor --seeds 3 --root "$root" --local --wait
 tap_run "a trainer that sweep starts" 2 "that you have not trusted" \
   trainer --root "$root" --set "env.task=library:$library/corridor" --trusted-only --quiet
 tap_run "nor does a check of configurations load it" 0 "that you have not trusted" trainer check-configs \

@@ -124,7 +124,7 @@ from random import choice' > x.py
   tap_expect "the plan names the file whose edit makes new runs" 0 'helper.py changed since these runs: 2 runs keep the old code' sweep plan edited.ini
   tap_run "in JSON, too" 0 '"differs": "helper.py changed"' sweep plan edited.ini --json
   tap_run "by its name a sweep with an edited import does not run" 2 "edited since the sweep was submitted (helper.py changed)" sweep submit edited --force
-  tap_run "nor does more of it" 2 "(helper.py changed)" sweep extend edited seeds=3
+  tap_run "nor does more of it" 2 "(helper.py changed)" sweep submit edited --seeds 3
   tap_run "submit says what keeps the old code" 0 "helper.py changed since these runs: 2 runs keep the old code" sweep submit edited.ini --no-start
 
   # ---- programs and scripts that a command names by their absolute paths

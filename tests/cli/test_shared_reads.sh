@@ -15,7 +15,7 @@ echo "PRIVATE-WORDS=of the victim" >private; chown $victim private; chmod 600 pr
 mkdir work; chown $victim:"$group" work; chmod 2775 work
 printf '[sweep]\nname = s\nseeds = 1\n[env]\nnum = 4\nmorphologies = car\nlevel_count = 2\n[train]\ntotal_steps = 512\n[ppo]\nnum_steps = 16\nnum_minibatches = 2\nepochs = 1\n[net]\nwidth = 8\ndepth = 1\n[eval]\ncount = 1\nepisodes = 2\n[grid g]\nppo.epsilon = 0.1, 0.2\n' >s.ini
 as $victim sweep submit s.ini --root work --wait --local >out 2>&1 || { echo "Bail out! $(cat out)"; exit 1; }
-as $victim sweep extend s seeds=2 --root work --no-start >out 2>&1
+as $victim sweep submit s --seeds 2 --root work --no-start >out 2>&1
 run=$(sed -n 2p work/sweeps/s/manifest.tsv | cut -f2); folder=runs/${run:0:2}/$run
 [ -d "work/$folder" ] || { run=$(ls work/runs/*/ | head -1); folder=$(cd work && ls -d runs/*/*/ | head -1); folder=${folder%/}; }
 cp -a work clean

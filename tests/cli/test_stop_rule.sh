@@ -51,7 +51,7 @@ tap_check "the decision is in the journal" "$(awk -F'\t' -v run="$run" '
   $3 == "stop" && $4 == run && $5 == "stagnation" && $6 == "-" && $7 > 20000 && $8 <= $9 && $10 ~ /^not risen/ && $11 == ";" { n++ }
   END { if (n != 1 || NR != 1) print NR " lines, " n + 0 " good" }' "$SWEEP_ROOT/sweeps/study/stop.log")"
 tap_run "report shows the savings" 0 "1 stopped by rule" sweep report study
-tap_run "submitting again leaves it" 0 "1 stopped by rule (sweep retry study --by-rule resumes them)" sweep submit study --local
+tap_run "submitting again leaves it" 0 "1 stopped by rule (sweep submit study --by-rule resumes them)" sweep submit study --local
 tap_run "plan too" 0 "to run       0" sweep plan study
 tap_check "a rebuilt results.db knows it" "$(sweep rebuild >/dev/null; analyze sql "$SWEEP_ROOT/results.db" \
   "SELECT count(*) AS n FROM run WHERE status = 'stopped by rule' AND message LIKE 'stagnation: %'" | grep -qw 1 || echo lost)"
@@ -66,10 +66,10 @@ tap_run "compare excludes it, and explains the effect" 1 "A: 1 runs, 1 not ended
 cd - >/dev/null || exit 1
 
 # ---- taking it up
-tap_run "retry wants to know which" 2 "--by-rule or named runs resume those that its rule has stopped" sweep retry study
-tap_run "retry --dry-run" 0 "1 runs stopped by rule would be resumed, and its other unfinished runs submitted" sweep retry study --by-rule --dry-run
-tap_run "a run that was not stopped" 0 "0 runs stopped by rule are resumed" sweep retry study 1
-tap_run "retry takes it up" 0 "1 runs stopped by rule are resumed, and its other unfinished runs submitted" sweep retry study "${run:0:8}"
+tap_run "it has not failed" 0 "study: nothing to submit: no run has failed or was lost" sweep submit study --failed
+tap_run "--by-rule --dry-run" 0 "1 runs would be started on this machine; nothing was written" sweep submit study --by-rule --dry-run
+tap_run "a run that was not stopped" 0 "nothing to start: 1 runs are finished" sweep submit study 1
+tap_run "by name it is taken up" 0 "study: 1 runs to do" sweep submit study "${run:0:8}"
 tap_wait 120 idle study
 tap_run "the rule stops it no more" 0 "2 finished" sweep status study
 tap_check "stopped and resumed: the bits of an uninterrupted run" "$(same_as_unstopped "$run")"

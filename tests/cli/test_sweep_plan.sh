@@ -134,9 +134,9 @@ tap_run "a folder in place of a file" 1 "root" plan ./root
 tap_run "a sweep that is not there" 2 "there is no sweep 'nothing' in" plan nothing
 tap_run "no argument" 2 "usage: sweep plan" plan
 tap_run "the same file twice adds nothing" 0 "good                    24      0" plan good.ini good.ini
-tap_run "too many arguments" 2 "unexpected argument" sweep submit good.ini good.ini --root "$root"
-tap_run "extend takes more seeds" 0 "good: 36 runs, " sweep extend seeds=3 good.ini --local --dry-run --root "$root"
-tap_run "extend wants them" 2 "seeds=N is missing; usage: sweep extend NAME seeds=N" sweep extend good.ini 1 --root "$root"
+tap_run "a run of a sweep that was not submitted" 2 "there is no sweep 'good'" sweep submit good.ini good.ini --root "$root"
+tap_run "--seeds takes more seeds" 0 "good: 36 runs, " sweep submit --seeds 3 good.ini --local --dry-run --root "$root"
+tap_run "--seeds wants them" 2 "--seeds needs a value: --seeds N" sweep submit good.ini --root "$root" --seeds
 tap_run "an unknown profile" 2 "good.ini has no [profile dmo]; did you mean demo?" plan good.ini --profile dmo
 tap_run "an unknown option" 2 "did you mean --profile?" plan good.ini --profle demo
 tap_run "--set of an unknown key" 2 "--set ppo.epoch=1: ppo.epoch is not a setting; did you mean ppo.epochs?" plan good.ini --set ppo.epoch=1

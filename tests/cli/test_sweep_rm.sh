@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `sweep extend` only adds, and the added runs persist; `sweep rm` removes what it prints, keeps runs of other sweeps,
+# `sweep submit --seeds` only adds, and the added runs persist; `sweep rm` removes what it prints, keeps runs of other sweeps,
 # and can be repeated after being killed; submit creates a missing workspace, other commands report it.
 set -u
 . "$(dirname "$0")/tap.sh"
@@ -16,21 +16,21 @@ experiment() {
 runs() { find "$root/runs" -name config.ini | wc -l; }
 rows() { tool sql "$root/results.db" "$1"; }
 
-# ---- extend
+# ---- submit --seeds
 experiment a 0.1,0.2
 sweep submit a.ini --no-start >/dev/null
-tap_run "fewer seeds are none" 2 "a already has the seeds 0..1, and seeds=1 adds none: sweep extend never removes seeds; seeds=3 would add one" sweep extend a seeds=1 --no-start
-tap_run "more are added" 0 "a: 6 runs, 2 new in the manifest" sweep extend a seeds=3 --no-start
-tap_run "a list adds to them, and takes none away" 0 "a: 8 runs, 2 new" sweep extend a seeds=7..7 --no-start
+tap_run "fewer seeds are none" 2 "a already has the seeds 0..1, and --seeds 1 adds none: seeds are never removed; --seeds 3 would add one" sweep submit a --seeds 1 --no-start
+tap_run "more are added" 0 "a: 6 runs, 2 new in the manifest" sweep submit a --seeds 3 --no-start
+tap_run "a list adds to them, and takes none away" 0 "a: 8 runs, 2 new" sweep submit a --seeds 7..7 --no-start
 tap_run "they survive sweep submit FILE" 0 "a: 8 runs, 0 new in the manifest" sweep submit a.ini --no-start
-tap_run "sweep plan FILE shows them" 0 "seeds        4 (0, 1, 2, 7; 2 by sweep extend)" sweep plan a.ini
+tap_run "sweep plan FILE shows them" 0 "seeds        4 (0, 1, 2, 7; 2 by --seeds)" sweep plan a.ini
 tap_run "so does sweep plan NAME" 0 "seeds        4 (0, 1, 2, 7)" sweep plan a
 tap_run "--set names the seeds, and no others count" 0 "seeds        1 (0)" sweep plan a.ini --set sweep.seeds=1
-tap_run "a dry run records nothing" 0 "a: 10 runs" sweep extend a seeds=4 --dry-run --local
+tap_run "a dry run records nothing" 0 "a: 10 runs" sweep submit a --seeds 4 --dry-run --local
 tap_run "still" 0 "a: 8 runs" sweep submit a.ini --no-start
 tap_check "the frozen file holds the original once" "$(n=$(grep -c 'The original file' "$root/sweeps/a/sweep.ini"); [ "$n" = 1 ] || echo "$n")"
-said=$(sweep extend a seeds=4 --no-start --json 2>/dev/null | tool json new)
-tap_check "extend --json says how many are new" "$([ "$said" = 2 ] || echo "$said")"
+said=$(sweep submit a --seeds 4 --no-start --json 2>/dev/null | tool json new)
+tap_check "--seeds --json says how many are new" "$([ "$said" = 2 ] || echo "$said")"
 printf 'no seeds here\n' >"$root/sweeps/a/extended"
 tap_run "a damaged record is reported" 2 "sweeps/a/extended:1:" sweep plan a.ini
 printf '; nothing\n' >"$root/sweeps/a/extended"

@@ -38,7 +38,7 @@ each_fault() {
   done
 }
 
-# ---- sweep extend
+# ---- sweep submit --seeds
 experiment s 2 >s.ini
 mkdir two; sweep submit s.ini --root two --no-start --no-check >/dev/null
 is_complete() { # after the repeated command
@@ -51,8 +51,8 @@ extends_again() { # a fault that did not matter has ended nothing
   is_complete
   ! "$@" >again 2>&1 && grep -q "already has the seeds 0..2" again || echo "a third time: $(cat again)"
 }
-tap_check "sweep extend can be repeated after any fault" \
-  "$(each_fault two extends_again sweep extend s seeds=3 --root w --no-start --no-check | head -5)"
+tap_check "sweep submit --seeds can be repeated after any fault" \
+  "$(each_fault two extends_again sweep submit s --seeds 3 --root w --no-start --no-check | head -5)"
 step=3
 submits_again() { # sweep submit completes an extension that has begun
   [ -e w/sweeps/s/extended ] || return 0
@@ -60,13 +60,13 @@ submits_again() { # sweep submit completes an extension that has begun
   is_complete
 }
 tap_check "or is completed by sweep submit" \
-  "$(each_fault two submits_again sweep extend s seeds=3 --root w --no-start --no-check | head -5)"
+  "$(each_fault two submits_again sweep submit s --seeds 3 --root w --no-start --no-check | head -5)"
 extends_further() {
-  sweep extend s seeds=4 --root w --no-start --no-check >again 2>&1 || tail -1 again
+  sweep submit s --seeds 4 --root w --no-start --no-check >again 2>&1 || tail -1 again
   [ "$(listed) $(members)" = "8 8" ] || echo "$(listed) runs in the manifest, $(members) in results.db"
   ! grep unfinished w/sweeps/s/extended
 }
-tap_check "or by more seeds" "$(each_fault two extends_further sweep extend s seeds=3 --root w --no-start --no-check | head -5)"
+tap_check "or by more seeds" "$(each_fault two extends_further sweep submit s --seeds 3 --root w --no-start --no-check | head -5)"
 idle() { [ ! -e w/sweeps/s/queued ] && ended; } # neither a request nor an executor
 starts_again() {
   tap_wait 60 ended
@@ -76,7 +76,7 @@ starts_again() {
   [ "$(find w/runs -name state | wc -l)" = 6 ] || echo "$(find w/runs -name state | wc -l) runs were started"
 }
 kinds=(kill) step=5
-tap_check "so are its runs started" "$(each_fault two starts_again sweep extend s seeds=3 --root w --local --no-check | head -5)"
+tap_check "so are its runs started" "$(each_fault two starts_again sweep submit s --seeds 3 --root w --local --no-check | head -5)"
 kinds=(full error kill) step=1
 
 # ---- sweep bundle, archive, rm

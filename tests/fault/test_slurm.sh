@@ -159,7 +159,7 @@ grep -qx "starts=1" "$(folder_of "$id")/job"; tap_result "failed runs are not re
 fast
 tap_wait 60 queue_empty
 rm "$(folder_of "$id")/ckpt"
-tap_run "but by sweep retry" 0 "1 runs submitted again" sweep retry packed --failed
+tap_run "but by sweep submit --failed" 0 "1 runs submitted" sweep submit packed --failed
 tap_wait 60 queue_empty
 counts packed 2 300
 tap_done

@@ -28,8 +28,8 @@ tap_run "status says that memory ran out" 0 "2 out of memory" fresh_status kerne
 tap_check "by the kernel's hand, as sweep task saw it" "$(grep -L '^cause=out_of_memory' "$SWEEP_ROOT"/runs/*/*/job)"
 tap_run "submit does not try again" 0 "2 ran out of memory" submit kernel
 tap_check "each was started once" "$(grep -Lx 'starts=1' "$SWEEP_ROOT"/runs/*/*/job)"
-tap_run "nor does retry at a limit that was exceeded" 2 "ran out of memory at 40M" sweep retry kernel --mem 40M
-tap_run "retry gives them more" 0 "2 runs submitted again" sweep retry kernel --mem 1G
+tap_run "nor does --mem at a limit that was exceeded" 2 "ran out of memory at 40M" sweep submit kernel --failed --mem 40M
+tap_run "more is given" 0 "2 runs submitted" sweep submit kernel --failed --mem 1G
 tap_wait 120 ended
 counts kernel 2 20
 tap_check "memory is the peak of the job's control group" "$(grep -L '^source=cgroup' "$SWEEP_ROOT"/runs/*/*/memory)"

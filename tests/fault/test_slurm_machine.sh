@@ -107,9 +107,9 @@ for name in hungry early; do
   tap_run "submit does not try again" 0 "2 ran out of memory" submit $name
   starts=$(for id in $(ids_of $name); do sed -n 's/^starts=//p' "$(folder_of "$id")/job"; done | xargs)
   [ "$starts" = "1 1" ]; tap_result "each was started once" $? "$starts"
-  tap_run "nor does retry at a limit that was exceeded" 2 "ran out of memory at 8M" sweep retry $name --mem 8M
-  tap_run "report names a larger one" 0 "sweep retry $name --failed --mem 100M" sweep report $name
-  tap_run "retry gives them more" 0 "2 runs submitted again" sweep retry $name --mem 100M
+  tap_run "nor does --mem at a limit that was exceeded" 2 "ran out of memory at 8M" sweep submit $name --failed --mem 8M
+  tap_run "report names a larger one" 0 "sweep submit $name --failed --mem 100M" sweep report $name
+  tap_run "more is given" 0 "2 runs submitted" sweep submit $name --failed --mem 100M
   tap_wait 120 ended $name
   counts $name 2 100
   tap_check "$name: the exceeded limit is not forgotten" "$(for id in $(ids_of $name); do grep -L "^exceeded_mb=8" "$(folder_of "$id")/memory"; done)"

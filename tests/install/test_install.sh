@@ -37,9 +37,9 @@ else tap_skip "man" "not installed"; fi
 unset SWEEP_SITE
 tap_expect "sweep doctor names the sites" 0 'apptainer, cray, gpus' sweep doctor
 cat >one.ini <<<$'[sweep]\nname = one\n[train]\ntotal_steps = 1M\n[slurm]\ngpus_per_run = 1\ntime = 01:00:00'
-tap_run "an installed site" 0 "#SBATCH --gpus-per-node=1" env SWEEP_SITE=gpus sweep plan one.ini --script
-tap_run "without it" 0 "#SBATCH --gres=gpu:1" env SWEEP_SITE=none sweep plan one.ini --script
-tap_run "a site that there is not" 2 "unknown site 'gpsu'; installed sites: apptainer" env SWEEP_SITE=gpsu sweep plan one.ini --script
+tap_run "an installed site" 0 "#SBATCH --gpus-per-node=1" env SWEEP_SITE=gpus sweep plan one.ini --script 0
+tap_run "without it" 0 "#SBATCH --gres=gpu:1" env SWEEP_SITE=none sweep plan one.ini --script 0
+tap_run "a site that there is not" 2 "unknown site 'gpsu'; installed sites: apptainer" env SWEEP_SITE=gpsu sweep plan one.ini --script 0
 tap_run "an installed experiment" 0 "runs" sweep plan "$here/share/sweep/experiments/fig8_ddr.ini" --profile demo
 
 # ---- and away again ----

@@ -72,12 +72,12 @@ for name in SLURM_CLUSTERS SBATCH_CLUSTERS; do
 done
 tap_check "S7: batch logs have no message about an array that was never requested" "$(grep -rl "is not in the journal" "$SWEEP_ROOT"/sweeps/*/batches 2>/dev/null)"
 experiment percent 1 10 "mem_per_cpu = 60M"; sed -i '/^mem = /d' "$tap_dir/percent.ini"
-tap_run "S9: memory for each processor" 0 "#SBATCH --mem-per-cpu=60M" as $ada sweep plan "$tap_dir/percent.ini" --script
+tap_run "S9: memory for each processor" 0 "#SBATCH --mem-per-cpu=60M" as $ada sweep plan "$tap_dir/percent.ini" --script 0
 tap_run "S9: which runs" 0 "1 runs submitted" as $ada sweep submit "$tap_dir/percent.ini"
 experiment both 1 10 "mem_per_cpu = 60M"
 tap_run "S9: not together with slurm.mem" 2 "Slurm takes one of them" as $ada sweep plan "$tap_dir/both.ini"
 experiment scratch 1 10 'scratch = /tmp/$USER/$SLURM_JOB_ID'
-tap_run "S10: variables in the scratch folder" 0 'export TMPDIR="/tmp/$USER/$SLURM_JOB_ID"' as $ada sweep plan "$tap_dir/scratch.ini" --script
+tap_run "S10: variables in the scratch folder" 0 'export TMPDIR="/tmp/$USER/$SLURM_JOB_ID"' as $ada sweep plan "$tap_dir/scratch.ini" --script 0
 experiment other 1 10 'scratch = /tmp/$(id)'
 tap_run "S10: but no command" 2 "an absolute path" as $ada sweep plan "$tap_dir/other.ini"
 mkdir -p "$tap_dir/100%jobs"; chmod 1777 "$tap_dir/100%jobs"

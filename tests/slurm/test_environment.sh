@@ -38,7 +38,7 @@ noted "$id" "MARK=of the submitter"; tap_result "runs get the submitter's variab
 ! noted "$id" CUDA_VISIBLE_DEVICES=7; tap_result "but not its GPUs" $?
 [ "$(grep -c '^SLURM_JOB_ID=' "$tap_dir/noted.$id".*)" = 1 ]; tap_result "and keep their job's own variables" $?
 ! grep -rqs hush "$SWEEP_ROOT"; tap_result "no secret is written" $?
-tap_run "sweep extend names the changes" 0 "last submission in MARK" env MARK=later sweep extend seen seeds=3 --no-check
+tap_run "submit --seeds names the changes" 0 "last submission in MARK" env MARK=later sweep submit seen --seeds 3 --no-check
 tap_wait 60 finished 3
 noted "$(ids seen | tail -1)" MARK=later; tap_result "and its runs get it" $?
 

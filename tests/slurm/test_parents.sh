@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs that begin from other runs' checkpoints (init.from), on a real Slurm: each waits for its own parent only; effects
-# of a failed parent, and the retry. And the preview, which equals what Slurm stores, to the byte.
+# of a failed parent, and its repetition. And the preview, which equals what Slurm stores, to the byte.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh
@@ -29,8 +29,8 @@ job_of() { awk -F'\t' -v b="$2" -v a="$3" '$3 == "took" && $4 == b && $5 == a { 
 
 # ---- the preview
 family kin 5
-for k in 0 1 2; do sweep plan "$tap_dir/kin.ini" --script --array $k >"$tap_dir/preview.$k" 2>/dev/null; done
-tap_run "as many arrays as there are" 2 "kin makes arrays 0 to 5" sweep plan "$tap_dir/kin.ini" --script --array 6
+for k in 0 1 2; do sweep plan "$tap_dir/kin.ini" --script $k >"$tap_dir/preview.$k" 2>/dev/null; done
+tap_run "as many arrays as there are" 2 "kin makes arrays 0 to 5" sweep plan "$tap_dir/kin.ini" --script 6
 [ ! -e "$SWEEP_ROOT/sweeps" ]; tap_result "a preview leaves nothing behind" $?
 tap_run "5 parents and 10 children as arrays of at most 4" 0 "15 runs submitted in 6 arrays" submit kin
 tap_check "plan --script equals what Slurm stores, to the byte" "$(same "$tap_dir/preview.0" "$(job_of kin 1 0)")"
@@ -71,15 +71,15 @@ export SWEEP_TRAINER=$tap_dir/bin/trainer
 submit broken >/dev/null
 tap_wait 300 queue_empty; tap_result "no run waits indefinitely" $? "$(squeue)"
 out=$(fresh_status broken)
-for words in "6 finished" "2 orphaned" "1 failed" "orphaned: its parent run $bad failed: exit code 1; sweep retry broken $bad submits both again"; do
+for words in "6 finished" "2 orphaned" "1 failed" "orphaned: its parent run $bad failed: exit code 1; sweep submit broken $bad submits both again"; do
   tap_check "status says: ${words:0:60}" "$(grep -qF "$words" <<<"$out" || echo "$out")"
 done
 tap_run "a child alone is not submitted" 0 "2 start from runs that are neither done nor in a queue ($bad)" \
-  sweep retry broken $(fresh_status broken --csv | grep orphaned | cut -d, -f2)
-tap_check "retry --json prints its plan" "$([ "$(sweep retry broken "$bad" --dry-run --json 2>/dev/null | tool json run | tr ',' '\n' | wc -l)" = 3 ] ||
-  sweep retry broken "$bad" --dry-run --json)"
+  sweep submit broken $(fresh_status broken --csv | grep orphaned | cut -d, -f2)
+tap_check "submit --json prints its plan" "$([ "$(sweep submit broken "$bad" --dry-run --json 2>/dev/null | tool json run | tr ',' '\n' | wc -l)" = 3 ] ||
+  sweep submit broken "$bad" --dry-run --json)"
 rm "$tap_dir/bad"
-tap_run "retry of the parent takes its children along" 0 "3 runs submitted again" sweep retry broken "$bad"
+tap_run "the parent takes its children along" 0 "3 runs submitted" sweep submit broken "$bad"
 tap_wait 300 queue_empty
 counts broken 9 20
 

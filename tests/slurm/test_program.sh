@@ -38,7 +38,7 @@ scontrol requeue "$job" > /dev/null
 tap_wait 400 queue_empty
 counts moved 1 200
 
-# ---- retry
+# ---- failed runs again
 cat > "$tap_dir/flaky.sh" <<'SH'
 [ "$SWEEP_ATTEMPT" -gt 1 ] || { echo "no luck with $1" >&2; exit 3; }
 echo "{\"step\": 40, \"reward\": $1}" >> "$SWEEP_METRICS"
@@ -48,7 +48,7 @@ sed -i 's/^command = .*/command = sh flaky.sh {lr}/' "$tap_dir/flaky.ini"
 submit flaky > /dev/null
 tap_wait 300 queue_empty
 tap_run "a failed program says why" 0 "no luck with 0.1" sweep status flaky --runs
-tap_run "and is retried" 0 "2 runs" sweep retry flaky --failed
+tap_run "and is retried" 0 "2 runs" sweep submit flaky --failed
 tap_wait 300 queue_empty
 counts flaky 2 1
 

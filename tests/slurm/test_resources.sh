@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Blocks with their own resources (slurm.* in a [grid]) on a real Slurm: one array per set of resources, as in plan
-# --script; runs that begin from runs of another set; retry and repeated submission.
+# --script; runs that begin from runs of another set; chosen runs and repeated submission.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh
@@ -35,7 +35,7 @@ tap_run "plan shows each set's maximum cost" 0 "wide, other: 6 runs, at most 4 C
 tap_run "and the sum" 0 "together at most 4.333 CPU-hours" sweep plan "$tap_dir/sets.ini"
 tap_run "a workspace that is not there is an empty one" 0 "checked      the trainer would start" \
   sweep plan "$tap_dir/sets.ini" --root "$tap_dir/missing"
-for k in 0 1; do sweep plan "$tap_dir/sets.ini" --script --array $k >"$tap_dir/preview.$k" 2>/dev/null; done
+for k in 0 1; do sweep plan "$tap_dir/sets.ini" --script $k >"$tap_dir/preview.$k" 2>/dev/null; done
 tap_check "each array of plan --script has its set" "$(
   grep -q -- '--cpus-per-task=1$' "$tap_dir/preview.0" && grep -q -- '--cpus-per-task=2$' "$tap_dir/preview.1" || cat "$tap_dir"/preview.*)"
 sed 's/^slurm.cpus_per_run = 2/slurm.cpus_per_run = 3/' "$tap_dir/sets.ini" >"$tap_dir/wider.ini"
@@ -81,7 +81,7 @@ tap_run "without a condition the others follow" 0 "4 runs submitted" submit part
 tap_wait 300 queue_empty
 counts part 9 20
 
-# ---- retry
+# ---- failed runs again
 experiment again 1 20 "time = 00:10:00"
 cat >>"$tap_dir/again.ini" <<'INI'
 [grid small]
@@ -92,7 +92,7 @@ slurm.mem = 200M
 INI
 SWEEP_TRAINER=/nonexistent/trainer submit again --no-check >/dev/null
 tap_wait 300 queue_empty
-tap_run "retry raises the memory of each set by itself" 0 "2 runs submitted again" sweep retry again --mem +50%
+tap_run "--mem raises the memory of each set by itself" 0 "2 runs submitted" sweep submit again --failed --mem +50%
 tap_check "150 and 300 MB" "$(
   grep -hE '^set.slurm.mem=' "$SWEEP_ROOT"/sweeps/again/batches/00000[34].tsv | sort | tr '\n' ' ' | grep -q '150M.*300M' ||
   grep -H mem "$SWEEP_ROOT"/sweeps/again/batches/*.tsv)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # [stop] on a real Slurm: tasks decide, stop their own runs and submit promoted ones; nothing is lost or done twice, and
-# sweep retry resumes stopped runs.
+# sweep submit --by-rule resumes stopped runs.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh
@@ -35,8 +35,8 @@ tap_check "none of them is trouble" "$(fresh_status rungs --failed | grep -E '^ 
 tap_check "promoted runs came back as Slurm's" "$([ "$(grep -c 'promote' "$SWEEP_ROOT/sweeps/rungs/stop.log")" -ge 1 ] || echo "nothing was promoted")"
 tap_check "no row is lost, none is there twice" "$(rows rungs)"
 tap_check "no decision is recorded twice" "$(cut -f3-6 "$SWEEP_ROOT/sweeps/rungs/stop.log" | sort | uniq -d)"
-tap_run "submitting again leaves them" 0 "stopped by rule (sweep retry --by-rule resumes them)" submit rungs
-tap_run "retry takes them up" 0 "$stopped runs submitted again" sweep retry rungs --by-rule
+tap_run "submitting again leaves them" 0 "stopped by rule (sweep submit --by-rule resumes them)" submit rungs
+tap_run "--by-rule takes them up" 0 "$stopped runs submitted" sweep submit rungs --by-rule
 tap_wait 600 queue_empty
 counts rungs 4 240
 
@@ -51,7 +51,7 @@ tap_run "one of two runs in a task is stopped" 0 "1 finished, 1 stopped by rule"
 tap_check "its record says so" "$(grep -x "cause=rule" "$(folder_of "$(id_of packed 0)")/job" >/dev/null || cat "$(folder_of "$(id_of packed 0)")/job")"
 tap_check "and it has a checkpoint" "$(ls "$(folder_of "$(id_of packed 0)")"/ckpt/*[1-9]*.ckpt >/dev/null 2>&1 || echo none)"
 tap_check "no row is lost" "$(rows packed)"
-tap_run "retry of that one" 0 "1 runs submitted again" sweep retry packed 0
+tap_run "one of them is named" 0 "1 runs submitted" sweep submit packed 0
 tap_wait 600 queue_empty
 counts packed 2 240
 tap_done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# sweep submit, status, stop, hold, retry and extend on a real Slurm: jobs are submitted exactly once, and
+# sweep submit, status, stop, hold, status, and repeated submission on a real Slurm: jobs are submitted exactly once, and
 # the output is right. Runs last a second; those that must stay in the queue are submitted held.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
@@ -14,7 +14,7 @@ fresh_status() { rm -rf "$tap_dir/.cache"; sweep status "$@"; }
 # ---- nothing is done before it is requested
 experiment first 25 20 "time = 00:10:00"
 tap_run "--dry-run says how it would be cut, and its cost" 0 "25 tasks in 3 arrays; at most 4.167 CPU-hours" submit first --dry-run
-tap_run "--test-only queries Slurm" 0 "Slurm would start the first task" submit first --test-only
+tap_run "plan --test-only queries Slurm" 0 "Slurm would start the first task" sweep plan "$tap_dir/first.ini" --test-only
 [ ! -e "$SWEEP_ROOT/sweeps" ] && [ ! -e "$SWEEP_ROOT/results.db" ] && queue_empty; tap_result "both leave nothing behind" $?
 experiment big 2 20 "cpus_per_run = 3"
 tap_run "resources that no node has are rejected before submission" 2 "at most 2 CPUs" submit big
@@ -42,7 +42,7 @@ sweep hold --off first >/dev/null
 tap_wait 300 queue_empty
 counts first 25 20
 tap_run "nothing is left to submit" 0 "nothing to submit" submit first
-tap_run "extend adds seeds" 0 "5 runs submitted" sweep extend first seeds=30
+tap_run "--seeds adds seeds" 0 "5 runs submitted" sweep submit first --seeds 30
 tap_wait 300 queue_empty
 counts first 30 20
 tap_run "status of all sweeps" 0 "30 finished" fresh_status
@@ -72,15 +72,14 @@ if command -v mpirun >/dev/null && srun -n1 --mpi=list 2>&1 | grep -q pmix; then
 else
   tap_skip "ranks on two nodes" "no MPI with PMIx here"
 fi
-tap_run "plan --script shows the script" 0 "#SBATCH --partition=gpu" sweep plan "$tap_dir/nowhere.ini" --script
+tap_run "plan --script shows the script" 0 "#SBATCH --partition=gpu" sweep plan "$tap_dir/nowhere.ini" --script 0
 
 # ---- failures and retries
 experiment broken 2 20
 SWEEP_TRAINER=/nonexistent/trainer submit broken >/dev/null
 tap_wait 300 queue_empty
 tap_run "a trainer that is not there fails with the reason" 0 "failed: the trainer cannot be started" fresh_status broken
-tap_run "retry --lost has nothing to do" 0 "nothing to retry" sweep retry broken --lost
-tap_run "retry submits failed runs again, with more memory" 0 "2 runs submitted again" sweep retry broken --failed --mem +50%
+tap_run "--failed submits failed runs again, with more memory" 0 "2 runs submitted in 1 array" sweep submit broken --failed --mem +50%
 grep -q "slurm.mem=150M" "$SWEEP_ROOT/sweeps/broken/batches/000002.tsv"; tap_result "150 M" $?
 tap_wait 300 queue_empty
 counts broken 2 20
@@ -117,8 +116,8 @@ attempts_of() { for id in $(tail -n +3 "$SWEEP_ROOT/sweeps/$1/manifest.tsv" | cu
 experiment few 5 20
 SWEEP_TRAINER=/nonexistent/trainer submit few --no-check >/dev/null
 tap_wait 300 queue_empty
-tap_run "retry submits the runs that fit, and reports the others" 75 "3 runs are not submitted yet" limited sweep retry few --failed
-for i in 1 2; do tap_wait 300 queue_empty; limited sweep retry few --failed >/dev/null 2>&1; done
+tap_run "--failed submits the runs that fit, and reports the others" 75 "3 runs are not submitted yet" limited sweep submit few --failed
+for i in 1 2; do tap_wait 300 queue_empty; limited sweep submit few --failed >/dev/null 2>&1; done
 tap_wait 300 queue_empty
 counts few 5 20
 tap_run "submit --force --wait stays, and starts each run over once" 0 "5 finished" limited sweep submit few --force --wait
@@ -147,7 +146,7 @@ tap_run "one that is not is" 0 "removed leaving: 2 runs" sweep rm leaving --yes
 
 # ---- slurm.setup: shell of the user's own file, of no one else's
 experiment setup 2 20 'setup = export SETUP=$((40 + 2)) && echo "$SETUP" >>"$HOME/setup.out"'
-tap_run "plan --script shows it" 0 'export SETUP=$((40 + 2)) && echo' sweep plan "$tap_dir/setup.ini" --script
+tap_run "plan --script shows it" 0 'export SETUP=$((40 + 2)) && echo' sweep plan "$tap_dir/setup.ini" --script 0
 submit setup >/dev/null
 tap_wait 300 queue_empty
 counts setup 2 20
@@ -157,12 +156,12 @@ cp -r "$SWEEP_ROOT/sweeps/setup" "$tap_dir/foreign/sweeps/"
 foreign() { XDG_CONFIG_HOME=$tap_dir/nobody sweep submit "$1" --root "$tap_dir/foreign" "${@:2}"; }
 tap_run "a sweep of somebody else's workspace does not run it" 2 "a sweep that you have not trusted" foreign setup
 tap_run "nor its file" 2 "that you have not trusted" foreign "$tap_dir/foreign/sweeps/setup/sweep.ini"
-tap_run "a retry does not, either" 2 "that you have not trusted" env XDG_CONFIG_HOME="$tap_dir/nobody" sweep retry setup 0 --force
+tap_run "of a run neither" 2 "that you have not trusted" env XDG_CONFIG_HOME="$tap_dir/nobody" sweep submit setup 0 --force
 tap_run "nor elsewhere, with a list that has these lines here" 2 "a sweep that you have not trusted" \
   sweep submit setup --root "$tap_dir/foreign"
 id=$(sed -n 3p "$SWEEP_ROOT/sweeps/setup/manifest.tsv" | cut -f2)
 printf '1\tuser\tstop\t%s\tmedian\t-\t100\t1\t2\tas a test\t;\n' "$id" >"$SWEEP_ROOT/sweeps/setup/stop.log"
-XDG_CONFIG_HOME=$tap_dir/nobody sweep retry setup 0 --force >/dev/null 2>&1
+XDG_CONFIG_HOME=$tap_dir/nobody sweep submit setup 0 --force >/dev/null 2>&1
 tap_check "a retry that asks lifts no stop" "$(grep retry "$SWEEP_ROOT/sweeps/setup/stop.log")"
 rm "$SWEEP_ROOT/sweeps/setup/stop.log"
 [ -z "$(squeue -h -n setup -o %i)" ]; tap_result "nothing was submitted" $? "$(squeue)"

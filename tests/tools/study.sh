@@ -26,7 +26,7 @@ run() {
 
 more() { # EXPERIMENT OPTIONS...
   local experiment=$1; shift
-  "$build/sweep" extend "$experiment" seeds=10 --root "$root" --local "$@"
+  "$build/sweep" submit "$experiment" --seeds 10 --root "$root" --local "$@"
 }
 extend() { for experiment in ${*:-$second}; do more "$experiment" --wait; done; }
 

@@ -138,7 +138,7 @@ static void an_exceeded_limit_is_never_advised(void **state) {
   SweepRunUsage runs[1] = {finished(measured)};
   runs[0].status = STORE_FAILED, runs[0].out_of_memory = true, runs[0].memory.exceeded_mb = 300;
   const SweepUsage usage = usage_of(runs, 1, 300);
-  assert_true(advises(&usage, "sweep retry s --failed --mem 500M")); /* 1.5 * 300 */
+  assert_true(advises(&usage, "sweep submit s --failed --mem 500M")); /* 1.5 * 300 */
 }
 
 static void limits_are_lowered_only_when_all_runs_have_ended(void **state) {
