@@ -11,19 +11,14 @@ int sweep_task(int argc, char **argv);      /* executes a Slurm array task */
 int sweep_supervise(int argc, char **argv); /* executes an attempt of a run of a user's program */
 int sweep_hold(int argc, char **argv);      /* keeps waiting runs from starting, or lets them start */
 int sweep_rm(int argc, char **argv);        /* removes sweeps or runs from the workspace */
-int sweep_archive(int argc, char **argv);   /* removes checkpoints and keeps results */
-int sweep_tag(int argc, char **argv);       /* adds or removes tags */
-int sweep_note(int argc, char **argv);      /* sets a note */
-int sweep_pin(int argc, char **argv);       /* pins a run as its sweep's best */
+int sweep_annotate(int argc, char **argv);    /* sets tags, a note and the pinned run */
 int sweep_stop(int argc, char **argv);      /* ends runs after a checkpoint, and empties the queue */
 int sweep_logs(int argc, char **argv);      /* prints a run's log; --follow continues */
 int sweep_collect(int argc, char **argv);   /* imports new run-log lines into results.db; --follow continues */
 int sweep_serve(int argc, char **argv);     /* serves a live page of the workspace */
-int sweep_report(int argc, char **argv);    /* shows a sweep's cost and recommended limits */
 int sweep_bundle(int argc, char **argv);    /* packs sweeps into one file */
 int sweep_unbundle(int argc, char **argv);  /* unpacks and verifies such a file */
 int sweep_doctor(int argc, char **argv);    /* checks this machine and its cluster */
-int sweep_rebuild(int argc, char **argv);   /* rebuilds results.db from the run directories */
 
 extern const CoreCompletion sweep_completions[]; /* shell completion: control/complete.c */
 

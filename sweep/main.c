@@ -13,24 +13,20 @@ int main(int argc, char **argv) {
   static const CoreCommand commands[] = {
     {"plan", "show what a file would run, what is done, and how long the rest takes", sweep_plan},
     {"submit", "record the runs and start the missing, failed or added ones", sweep_submit},
-    {"status", "show progress, remaining time, and failures with their reasons", sweep_status},
+    {"status", "show progress, remaining time, failures with their reasons, and cost", sweep_status},
     {"stop", "end runs after they save a checkpoint, and take waiting ones out of the queue", sweep_stop},
     {"hold", "keep waiting runs from starting, or let them start", sweep_hold},
-    {"rm", "remove sweeps or runs, with all their files", sweep_rm},
-    {"archive", "remove a sweep's checkpoints and keep its results", sweep_archive},
-    {"tag", "add or remove tags on a sweep or run", sweep_tag},
-    {"note", "set the note of a sweep or run", sweep_note},
-    {"pin", "pin a run as its sweep's best", sweep_pin},
+    {"rm", "remove sweeps or runs with all their files, or only checkpoints", sweep_rm},
+    {"annotate", "tag, note and pin sweeps and runs", sweep_annotate},
     {"logs", "show a run's log", sweep_logs},
-    {"collect", "import new results into results.db", sweep_collect},
+    {"collect", "import new results into results.db, or rebuild it", sweep_collect},
     {"serve", "serve a live page of the workspace for a browser", sweep_serve},
-    {"report", "show a sweep's cost: waiting, hours, waste, and recommended limits", sweep_report},
     {"bundle", "pack sweeps into one file: results, settings, checksums", sweep_bundle},
     {"unbundle", "unpack and verify such a file", sweep_unbundle},
     {"doctor", "check this machine and its cluster for problems with sweeps", sweep_doctor},
-    {"task", "internal: entry point of Slurm array tasks", sweep_task},
-    {"supervise", "internal: runs the command of a [program] and records its metrics", sweep_supervise},
-    {"rebuild", "rebuild results.db from the run logs", sweep_rebuild},
+    /* Internal: the entry point of Slurm array tasks, and the parent of a [program]. */
+    {"task", NULL, sweep_task},
+    {"supervise", NULL, sweep_supervise},
     {0}};
 
   static const CoreProgram program = {

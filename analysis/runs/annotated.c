@@ -102,7 +102,7 @@ static int nothing_left(StoreDatabase *database) {
     code = core_error(CORE_FAIL, "no run has this tag, pin or code; existing tags: %.400s",
                       core_text_string(&tags));
   else if (code == CORE_OK)
-    code = core_error(CORE_FAIL, "no run has this tag, pin or code; sweep tag SWEEP|RUN TAG adds one");
+    code = core_error(CORE_FAIL, "no run has this tag, pin or code; sweep annotate SWEEP|RUN --tag TAG adds one");
 
   core_text_free(&tags);
   return code;

@@ -75,7 +75,8 @@ static int open_database(const char *path, StoreDatabase **database) {
   char root[CORE_PATH_MAX];
   if (!core_files_exists(path)) {
     return core_error(CORE_USAGE, "%s: no such file; name the results.db of a workspace (`sweep submit` makes one, "
-                      "`sweep rebuild` recreates it from the run logs), or set SWEEP_ROOT to the workspace", path);
+                      "`sweep collect --rebuild` recreates it from the run logs), or set SWEEP_ROOT to the workspace",
+                      path);
   }
   if (!analysis_database_in_workspace(path, root)) return store_database_open(path, true, database);
   /* Another user's workspace may be readable only. */

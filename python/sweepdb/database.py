@@ -269,7 +269,7 @@ class Database:
                                f"{SCHEMA_VERSION}); install the package of that version")
         if version < SCHEMA_VERSION:
             raise VersionError(f"{self.path}: written by an older sweep (its schema is {version}, this package's "
-                               f"{SCHEMA_VERSION}); rebuild it from the run logs with: sweep rebuild")
+                               f"{SCHEMA_VERSION}); rebuild it from the run logs with: sweep collect --rebuild")
 
     def _read_columns(self, table: str) -> list[str]:
         with self._errors():
@@ -281,7 +281,7 @@ class Database:
         return names
 
     def _damaged(self, what: str) -> DamagedError:
-        return DamagedError(f"{self.path}: damaged: {what}; analyze check reports details, sweep rebuild recreates it "
+        return DamagedError(f"{self.path}: damaged: {what}; analyze check reports details, sweep collect --rebuild recreates it "
                             "from the run directories")
 
     @contextmanager

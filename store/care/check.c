@@ -48,7 +48,7 @@ static int check_file(Checker *c) {
     const char *error = (const char *)sqlite3_column_text(statement, 0);
     char text[400];
     if (!error || strcmp(error, "ok") == 0) continue;
-    snprintf(text, sizeof text, "%.300s; rebuild it from the run logs with: sweep rebuild", error);
+    snprintf(text, sizeof text, "%.300s; rebuild it from the run logs with: sweep collect --rebuild", error);
     report(c, STORE_DAMAGE, "file", text, STORE_REMEDY_NONE);
   }
   int code = step == SQLITE_DONE ? CORE_OK : store_database_error(c->database, "check");

@@ -55,11 +55,11 @@ static int check_side_file(const char *path, const char *suffix, const struct st
   if (status.st_size > 0 && strcmp(suffix, "-shm") != 0 && !has_other_writers && status.st_uid != geteuid() &&
       status.st_uid != 0 && status.st_uid != database->st_uid)
     return core_error(CORE_FAIL, "%s was written by another user (%ld), who may not write %s; move it away, or run: "
-                      "sweep rebuild", file, (long)status.st_uid, path);
+                      "sweep collect --rebuild", file, (long)status.st_uid, path);
 
   if (strcmp(suffix, "-journal") == 0 && names_other_file(file))
     return core_error(CORE_FAIL, "%s was not written by sweep: it names another file, which opening %s would delete; "
-                      "move it away, or run: sweep rebuild", file, path);
+                      "move it away, or run: sweep collect --rebuild", file, path);
   return CORE_OK;
 }
 

@@ -91,11 +91,11 @@ static int check_identity(StoreDatabase *database, int64_t *version) {
                       "workspace", database->path);
   if (identity.version > STORE_SCHEMA_VERSION)
     return core_error(CORE_USAGE, "%s was written by a newer version (schema %lld, this program reads %d); install "
-                      "that version, or rebuild it with: sweep rebuild", database->path,
+                      "that version, or rebuild it with: sweep collect --rebuild", database->path,
                       (long long)identity.version, STORE_SCHEMA_VERSION);
   if (identity.version < STORE_SCHEMA_VERSION && !database->allows_any_version)
     return core_error(CORE_USAGE, "%s was written by an older version (schema %lld, this program reads %d); rebuild it "
-                      "from the run logs with: sweep rebuild", database->path, (long long)identity.version,
+                      "from the run logs with: sweep collect --rebuild", database->path, (long long)identity.version,
                       STORE_SCHEMA_VERSION);
   return CORE_OK;
 }
@@ -127,7 +127,7 @@ static int compare_columns(StoreDatabase *database, const LogTable *table, size_
     const char *name = (const char *)sqlite3_column_text(info, 0);
     if (*present < count && name && strcmp(name, columns[*present].name) == 0) ++*present;
     else code = core_error(CORE_USAGE, "%s was written by another version (column '%s' of %s is unexpected); rebuild "
-                           "it with: sweep rebuild", database->path, name ? name : "", table->name);
+                           "it with: sweep collect --rebuild", database->path, name ? name : "", table->name);
   }
 
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(database, "read");

@@ -28,7 +28,7 @@ void store_database_end_queries_at(StoreDatabase *database, double time_s);
  * with 64. */
 int store_database_set_cache(StoreDatabase *database, int mebibytes);
 
-/* Whether the path now names another file (sweep rebuild exchanges it) or none. Writes would then be lost: close the
+/* Whether the path now names another file (sweep collect --rebuild exchanges it) or none. Writes would be lost: close
  * database and open it again. */
 bool store_database_is_replaced(const StoreDatabase *database);
 

@@ -63,10 +63,12 @@ int store_database_error(StoreDatabase *database, const char *action) {
     case SQLITE_LOCKED:
       return locked_error(database, action);
     case SQLITE_NOTADB:
-      return core_error(CORE_FAIL, "%s is not a database of sweep, or is damaged; replace it with: sweep rebuild",
+      return core_error(CORE_FAIL, "%s is not a database of sweep, or is damaged; replace it with: "
+                        "sweep collect --rebuild",
                         path);
     case SQLITE_CORRUPT:
-      return core_error(CORE_FAIL, "%s is damaged (%s); rebuild it from the run logs with: sweep rebuild", path,
+      return core_error(CORE_FAIL, "%s is damaged (%s); rebuild it from the run logs with: "
+                        "sweep collect --rebuild", path,
                         sqlite3_errmsg(handle));
     case SQLITE_READONLY:
     case SQLITE_PERM:

@@ -150,7 +150,7 @@ static void record_loss(Import *import, const Log *log, int64_t missing_bytes) {
   if (*result->first_lost) return;
   snprintf(result->first_lost, sizeof result->first_lost,
            "%.100s has lost its last %lld bytes since it was imported; its rows are kept in results.db: restore the "
-           "file from a backup, or keep a copy of results.db before a sweep rebuild, which reads only the logs",
+           "file from a backup, or keep a copy of results.db before sweep collect --rebuild, which reads the logs only",
            relative_path(import, log->path), (long long)missing_bytes);
 }
 
@@ -403,7 +403,7 @@ int store_import(StoreDatabase *database, const char *root, const char *sweep, b
 
   if (store_is_merged(database))
     return core_error(CORE_USAGE, "%s was made by analyze merge, and runs of its workspace cannot be imported into it; "
-                      "rename or move it, and build the workspace's own database with: sweep rebuild",
+                      "rename or move it, and build the workspace's own database with: sweep collect --rebuild",
                       database->path);
 
   int code = store_import_lock(root, wait, &lock, &is_held);

@@ -5,7 +5,7 @@
 #include "store/database/tables.h"
 
 enum {
-  STORE_SCHEMA_VERSION = 12,              /* PRAGMA user_version; sweep rebuild recreates files of earlier versions */
+  STORE_SCHEMA_VERSION = 12,              /* PRAGMA user_version; sweep collect --rebuild recreates older files */
   STORE_SCHEMA_APPLICATION = 0x53574250,  /* PRAGMA application_id: "SWBP" */
   STORE_SCHEMA_PAGE_BYTES = 8192,         /* about 18 rows of iterations (docs/architecture.md) */
 };

@@ -130,7 +130,7 @@ int sweep_batch_write(const char *root, const char *name, int64_t number, const 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static int damaged(const char *path, size_t line, const char *problem) {
-  return core_error(CORE_FAIL, "%s:%zu: damaged: %s; restore the file, or submit the runs again with sweep submit", path,
+  return core_error(CORE_FAIL, "%s:%zu: damaged: %s; restore the file, or run sweep submit again", path,
                     line, problem);
 }
 

@@ -1,4 +1,4 @@
-/* `sweep tag`, `sweep note` and `sweep pin`: user annotations of sweeps and runs (store/workspace/annotations.h). */
+/* `sweep annotate`: user annotations of sweeps and runs (store/workspace/annotations.h). */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,97 +9,29 @@
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/sweep.h"
 
-typedef struct AnnotateOptions { SweepCommon common; bool remove, json; } AnnotateOptions;
+typedef struct AnnotateOptions {
+  SweepCommon common;
+  CoreOptionList tags, untags;
+  const char *note, *pin;     /* NULL: as before; "": none */
+  bool json;
+} AnnotateOptions;
 
-/* Subject of an annotation, and its new values. */
+/* Subject of the annotations, and the run to pin. */
 typedef struct Request {
   const AnnotateOptions *options;
   SweepTarget named;
-  const char **values;        /* [count] tags, or the note */
-  size_t count;
   char pinned[CORE_RUN_ID];
 } Request;
 
-static StoreSubject subject(const Request *request) {
-  return request->named.is_sweep ? STORE_SUBJECT_SWEEP : STORE_SUBJECT_RUN;
-}
-
-static const char *subject_name(const Request *request) {
-  return request->named.is_sweep ? request->named.name : request->named.id;
-}
-
-static void print_json(const Request *request, const StoreAnnotations *annotations) {
-  json_t *object = store_annotations_json(annotations, subject(request));
-  json_object_set_new(object, store_subject_name(subject(request)), core_json_text(subject_name(request)));
-  core_json_print(object);
-}
-
-/* Applies `change` if there is anything to change, and reads the annotations. */
-static int change_and_read(Request *request, bool has_change, StoreAnnotate change, StoreAnnotations *annotations) {
-  const char *root = request->options->common.root, *name = subject_name(request);
-  if (has_change) TRY(store_annotations_change(root, subject(request), name, change, request));
-  return store_annotations_read(root, subject(request), name, annotations);
-}
-
-static int make_request(AnnotateOptions *options, const char **operands, size_t count, Request *request) {
-  *request = (Request){.options = options, .values = operands + 1, .count = count - 1};
-  TRY(sweep_common_open(&options->common));
-  return sweep_common_find(options->common.root, operands[0], &request->named);
-}
-
-/* ---- tags -------------------------------------------------------------------------------------------------------- */
-
-static int change_tags(void *context, StoreAnnotations *annotations) {
+static int change(void *context, StoreAnnotations *annotations) {
   const Request *request = context;
-  if (request->options->remove && request->count == 0) annotations->tag_count = 0;
-  for (size_t i = 0; i < request->count; i++)
-    TRY(request->options->remove ? store_annotations_remove_tag(annotations, request->values[i])
-                               : store_annotations_add_tag(annotations, request->values[i]));
-  return CORE_OK;
-}
-
-static int tag(void *context, const char **operands, size_t count) {
-  AnnotateOptions *options = context;
-  Request request;
-  StoreAnnotations annotations;
-  TRY(make_request(options, operands, count, &request));
-  TRY(change_and_read(&request, options->remove || request.count > 0, change_tags, &annotations));
-  if (options->json) {
-    print_json(&request, &annotations);
-    return CORE_OK;
-  }
-  printf("%s:", subject_name(&request));
-  for (size_t i = 0; i < annotations.tag_count; i++) printf("%s %s", i ? "," : "", annotations.tags[i]);
-  printf("%s\n", annotations.tag_count ? "" : " no tags");
-  return CORE_OK;
-}
-
-/* ---- notes ------------------------------------------------------------------------------------------------------- */
-
-static int change_note(void *context, StoreAnnotations *annotations) {
-  const Request *request = context;
-  if (request->options->remove) annotations->note[0] = '\0';
-  return request->count ? store_annotations_set_note(annotations, request->values[0]) : CORE_OK;
-}
-
-static int note(void *context, const char **operands, size_t count) {
-  AnnotateOptions *options = context;
-  Request request;
-  StoreAnnotations annotations;
-  if (options->remove && count > 1) return core_error(CORE_USAGE, "--remove deletes the note: give no text");
-  TRY(make_request(options, operands, count, &request));
-  TRY(change_and_read(&request, options->remove || request.count > 0, change_note, &annotations));
-  if (options->json) print_json(&request, &annotations);
-  else printf("%s: %s\n", subject_name(&request), *annotations.note ? annotations.note : "no note");
-  return CORE_OK;
-}
-
-/* ---- pins -------------------------------------------------------------------------------------------------------- */
-
-static int change_pin(void *context, StoreAnnotations *annotations) {
-  const Request *request = context;
-  memcpy(annotations->pinned, request->pinned, sizeof annotations->pinned);
-  return CORE_OK;
+  const AnnotateOptions *options = request->options;
+  for (size_t i = 0; i < options->untags.count; i++)
+    TRY(store_annotations_remove_tag(annotations, options->untags.items[i]));
+  for (size_t i = 0; i < options->tags.count; i++) TRY(store_annotations_add_tag(annotations, options->tags.items[i]));
+  if (options->pin) memcpy(annotations->pinned, request->pinned, sizeof annotations->pinned);
+  if (options->note && !*options->note) annotations->note[0] = '\0';
+  return options->note && *options->note ? store_annotations_set_note(annotations, options->note) : CORE_OK;
 }
 
 /* Finds the run to pin: by its index, if it has fewer digits than an abbreviated id, otherwise by its name. */
@@ -123,60 +55,70 @@ static int find_pinned(const Request *request, const char *operand, char id[CORE
   return code;
 }
 
-static int pin(void *context, const char **operands, size_t count) {
-  AnnotateOptions *options = context;
-  Request request;
-  StoreAnnotations annotations;
-  if (options->remove && count > 1) return core_error(CORE_USAGE, "--remove deletes the pin: name the sweep only");
-  TRY(make_request(options, operands, count, &request));
-  if (!request.named.is_sweep)
-    return core_error(CORE_USAGE, "a run is pinned in its sweep; use sweep pin SWEEP %s", operands[0]);
-  if (count > 1) TRY(find_pinned(&request, operands[1], request.pinned));
-  TRY(change_and_read(&request, options->remove || count > 1, change_pin, &annotations));
-  if (options->json) print_json(&request, &annotations);
-  else if (*annotations.pinned) printf("%s: run %s\n", subject_name(&request), annotations.pinned);
-  else printf("%s: no run is pinned\n", subject_name(&request));
+static void print(const Request *request, const StoreAnnotations *annotations) {
+  const char *name = request->named.is_sweep ? request->named.name : request->named.id;
+  printf("%s: tags:", name);
+  for (size_t i = 0; i < annotations->tag_count; i++) printf("%s %s", i ? "," : "", annotations->tags[i]);
+  printf("%s\n", annotations->tag_count ? "" : " none");
+  printf("%s: note: %s\n", name, *annotations->note ? annotations->note : "none");
+  if (!request->named.is_sweep) return;
+  printf("%s: pinned: %s%s\n", name, *annotations->pinned ? "run " : "none", annotations->pinned);
+}
+
+static void print_json(const Request *request, const StoreAnnotations *annotations) {
+  const StoreSubject subject = request->named.is_sweep ? STORE_SUBJECT_SWEEP : STORE_SUBJECT_RUN;
+  const char *name = request->named.is_sweep ? request->named.name : request->named.id;
+  json_t *object = store_annotations_json(annotations, subject);
+  json_object_set_new(object, store_subject_name(subject), core_json_text(name));
+  core_json_print(object);
+}
+
+static int check_tags(const AnnotateOptions *options) {
+  for (size_t i = 0; i < options->tags.count; i++)
+    for (size_t k = 0; k < options->untags.count; k++)
+      if (strcmp(options->tags.items[i], options->untags.items[k]) == 0)
+        return core_error(CORE_USAGE, "--tag %s and --untag %s exclude each other", options->tags.items[i],
+                          options->untags.items[k]);
   return CORE_OK;
 }
 
-/* ---- the commands ------------------------------------------------------------------------------------------------ */
+static int annotate(void *context, const char **operands, size_t count) {
+  AnnotateOptions *options = context;
+  Request request = {.options = options};
+  StoreAnnotations annotations;
+  TRY(check_tags(options));
+  TRY(sweep_common_open(&options->common));
+  TRY(sweep_common_find(options->common.root, operands[0], &request.named));
+  if (options->pin && !request.named.is_sweep)
+    return core_error(CORE_USAGE, "a run is pinned in its sweep; use sweep annotate SWEEP --pin %s", operands[0]);
+  if (options->pin && *options->pin) TRY(find_pinned(&request, options->pin, request.pinned));
 
-#define ANNOTATE_OPTIONS(parsed, remove_help)                                      \
-  SWEEP_OPTION_ROOT((parsed).common),                                          \
-    {"remove", 0, CORE_OPTION_FLAG, &(parsed).remove, NULL, remove_help},          \
-    {"json", 0, CORE_OPTION_FLAG, &(parsed).json, NULL, "print JSON"}, {0}
-
-int sweep_tag(int argc, char **argv) {
-  static const CoreManual manual = {
-    .usage = "sweep tag SWEEP|RUN [TAG...] [options]",
-    .about = "Adds tags to a sweep or a run, or without TAG prints its tags. Tags are names (letters, digits, ._-). "
-             "sweep status --tag and analyze --where tag=TAG select by them; a run also has the tags of its sweeps. "
-             STORE_RUN_NAME_HELP,
-    .operands_min = 1, .operands = {"SWEEP|RUN", "TAG"}, .operands_max = SIZE_MAX};
-  AnnotateOptions parsed = {0};
-  const CoreOption options[] = {ANNOTATE_OPTIONS(parsed, "remove these tags, or all without TAG")};
-  return core_options_run(&manual, options, argc, argv, tag, &parsed);
+  const char *root = options->common.root, *name = request.named.is_sweep ? request.named.name : request.named.id;
+  const StoreSubject subject = request.named.is_sweep ? STORE_SUBJECT_SWEEP : STORE_SUBJECT_RUN;
+  if (options->tags.count + options->untags.count > 0 || options->note || options->pin)
+    TRY(store_annotations_change(root, subject, name, change, &request));
+  TRY(store_annotations_read(root, subject, name, &annotations));
+  if (options->json) print_json(&request, &annotations);
+  else print(&request, &annotations);
+  return CORE_OK;
 }
 
-int sweep_note(int argc, char **argv) {
+int sweep_annotate(int argc, char **argv) {
   static const CoreManual manual = {
-    .usage = "sweep note SWEEP|RUN [TEXT] [options]",
-    .about = "Sets the note of a sweep or a run, or without TEXT prints it. Any text of up to 4000 bytes; quote it for "
-             "your shell. sweep status and the report show it. " STORE_RUN_NAME_HELP,
-    .operands_min = 1, .operands = {"SWEEP|RUN", "TEXT"}, .operands_max = 2, .hint = "quote a text of several words"};
+    .usage = "sweep annotate SWEEP|RUN [options]",
+    .about = "Changes and prints the annotations of a sweep or a run: its tags, its note, and the run that is pinned "
+             "as the sweep's best. sweep status and the reports show them; sweep status --tag and analyze --where "
+             "tag=TAG or pinned=yes select by them. A run also has the tags of its sweeps. " STORE_RUN_NAME_HELP,
+    .operands_min = 1, .operands = {"SWEEP|RUN"}, .operands_max = 1, .hint = "quote a text of several words"};
   AnnotateOptions parsed = {0};
-  const CoreOption options[] = {ANNOTATE_OPTIONS(parsed, "delete the note")};
-  return core_options_run(&manual, options, argc, argv, note, &parsed);
-}
-
-int sweep_pin(int argc, char **argv) {
-  static const CoreManual manual = {
-    .usage = "sweep pin SWEEP [RUN] [options]",
-    .about = "Pins a run as the sweep's best, instead of the previous one, or without RUN prints it. sweep status and "
-             "the report show it, and analyze --where pinned=yes selects it. RUN may be an index in the sweep. "
-             STORE_RUN_NAME_HELP,
-    .operands_min = 1, .operands = {"SWEEP", "RUN"}, .operands_max = 2};
-  AnnotateOptions parsed = {0};
-  const CoreOption options[] = {ANNOTATE_OPTIONS(parsed, "delete the pin")};
-  return core_options_run(&manual, options, argc, argv, pin, &parsed);
+  const CoreOption options[] = {
+    SWEEP_OPTION_ROOT(parsed.common),
+    {"tag", 't', CORE_OPTION_LIST, &parsed.tags, "TAG", "add a tag: letters, digits, ._-; repeatable"},
+    {"untag", 0, CORE_OPTION_LIST, &parsed.untags, "TAG", "remove a tag; repeatable"},
+    {"note", 0, CORE_OPTION_TEXT, &parsed.note, "TEXT", "set the note, up to 4000 bytes; \"\" removes it"},
+    {"pin", 0, CORE_OPTION_TEXT, &parsed.pin, "RUN",
+     "pin a run, which may be an index in the sweep, instead of the previous one; \"\" removes the pin"},
+    {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON"},
+    {0}};
+  return core_options_run(&manual, options, argc, argv, annotate, &parsed);
 }

@@ -11,7 +11,8 @@ int sweep_missing_count(const char *root, const SweepGrid *grid, bool force, boo
   SweepStopLog log = {0};
   int code = CORE_OK;
   for (int i = 0; i < SWEEP_DISPOSITIONS; i++) runs[i] = 0;
-  if (grid->spec->stop.rule != SWEEP_STOP_NONE && !resume_stopped) TRY(sweep_stop_log_read(root, grid->spec->name, &log));
+  if (grid->spec->stop.rule != SWEEP_STOP_NONE && !resume_stopped)
+    TRY(sweep_stop_log_read(root, grid->spec->name, &log));
   for (size_t i = 0; i < grid->runs && code == CORE_OK; i++) {
     StoreState state;
     code = store_run_state_read(root, grid->ids[i], true, &state);

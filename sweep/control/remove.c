@@ -1,4 +1,7 @@
-/* `sweep rm`: removes sweeps, single runs, or stale runs of a sweep from the workspace and results.db. */
+/* `sweep rm`: removes sweeps, single runs, or stale runs of a sweep from the workspace and results.db; or only the
+ * checkpoints of sweeps. */
+#include "sweep/control/remove.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +13,9 @@
 #include "core/terminal.h"
 #include "sweep/commands.h"
 #include "sweep/control/removal.h"
-#include "sweep/spec/sweep.h"
-
-typedef struct RemoveOptions { SweepCommon common; bool yes, dry_run, stale, json; } RemoveOptions;
 
 /* Selects the sweep of that name, otherwise the run. */
-static int select_operand(const RemoveOptions *options, const char *operand, SweepRemoval *removal) {
+static int select_operand(const SweepRemoveOptions *options, const char *operand, SweepRemoval *removal) {
   const char *root = options->common.root;
   SweepTarget named;
   TRY(sweep_common_find(root, operand, &named));
@@ -24,7 +24,7 @@ static int select_operand(const RemoveOptions *options, const char *operand, Swe
   return sweep_removal_plan_run(root, named.id, removal);
 }
 
-static int plan_operand(const RemoveOptions *options, const char *operand, SweepRemoval *removal) {
+static int plan_operand(const SweepRemoveOptions *options, const char *operand, SweepRemoval *removal) {
   TRY(select_operand(options, operand, removal));
   const int code = sweep_removal_measure(options->common.root, removal);
   if (code != CORE_OK) sweep_removal_free(removal);
@@ -45,21 +45,31 @@ static void describe(const SweepRemoval *removal, CoreText *text) {
   if (removal->shared) core_text_appendf(text, "; %zu shared with other sweeps stay", removal->shared);
 }
 
-static int confirm(const SweepRemoval *removals, size_t count) {
+int sweep_remove_check_terminal(void) {
+  if (isatty(STDIN_FILENO) && core_terminal_is_tty(stdout)) return CORE_OK;
+  return core_error(CORE_USAGE, "sweep rm asks for confirmation, which needs a terminal; --yes removes without "
+                    "asking, --dry-run shows what would be removed");
+}
+
+int sweep_remove_ask(const char *question) {
   char answer[16] = "";
+  printf("%s [y/N] ", question);
+  fflush(stdout);
+  if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y')) return CORE_OK;
+  return core_error(CORE_FAIL, "nothing was removed");
+}
+
+static int confirm(const SweepRemoval *removals, size_t count) {
   for (size_t i = 0; i < count; i++) {
     CoreText text = {0};
     describe(&removals[i], &text);
     printf("%s\n", core_text_string(&text));
     core_text_free(&text);
   }
-  printf("remove permanently? [y/N] ");
-  fflush(stdout);
-  if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y')) return CORE_OK;
-  return core_error(CORE_FAIL, "nothing was removed");
+  return sweep_remove_ask("remove permanently?");
 }
 
-static void print_removed(const RemoveOptions *options, const SweepRemoval *removal) {
+static void print_removed(const SweepRemoveOptions *options, const SweepRemoval *removal) {
   CoreText text = {0};
   describe(removal, &text);
   printf("%s %s\n", options->dry_run ? "would remove" : "removed", core_text_string(&text));
@@ -68,7 +78,7 @@ static void print_removed(const RemoveOptions *options, const SweepRemoval *remo
     printf("  it keeps its index in %s; sweep submit %s trains it again\n", removal->name, removal->name);
 }
 
-static void print_json(const RemoveOptions *options, const SweepRemoval *removals, size_t count) {
+static void print_json(const SweepRemoveOptions *options, const SweepRemoval *removals, size_t count) {
   json_t *list = json_array();
   double bytes = 0;
   for (size_t i = 0; i < count; i++) {
@@ -85,8 +95,8 @@ static void print_json(const RemoveOptions *options, const SweepRemoval *removal
 }
 
 /* Selects and checks everything before anything is removed. *planned: number of removals that the caller frees. */
-static int remove_operands(const RemoveOptions *options, SweepRemoval *removals, const char **operands, size_t count,
-                           size_t *planned) {
+static int remove_operands(const SweepRemoveOptions *options, SweepRemoval *removals, const char **operands,
+                           size_t count, size_t *planned) {
   const char *root = options->common.root;
   for (; *planned < count; (*planned)++) {
     const char *operand = operands[*planned];
@@ -97,9 +107,7 @@ static int remove_operands(const RemoveOptions *options, SweepRemoval *removals,
 
   for (size_t i = 0; i < count; i++) TRY(sweep_removal_check(root, &removals[i]));
   if (!options->yes && !options->dry_run) {
-    if (!isatty(STDIN_FILENO) || !core_terminal_is_tty(stdout))
-      return core_error(CORE_USAGE, "sweep rm asks for confirmation, which needs a terminal; --yes removes without "
-                        "asking, --dry-run shows what would be removed");
+    TRY(sweep_remove_check_terminal());
     TRY(confirm(removals, count));
     for (size_t i = 0; i < count; i++) TRY(sweep_removal_check(root, &removals[i])); /* it may have started since */
   }
@@ -120,7 +128,7 @@ static int remove_operands(const RemoveOptions *options, SweepRemoval *removals,
 }
 
 /* Completes interrupted removals of sweeps, and takes their names off the list of operands. */
-static int resume_interrupted(const RemoveOptions *options, const char **operands, size_t *count) {
+static int resume_interrupted(const SweepRemoveOptions *options, const char **operands, size_t *count) {
   size_t remaining = 0;
   for (size_t i = 0; i < *count; i++) {
     bool finished = false;
@@ -133,9 +141,12 @@ static int resume_interrupted(const RemoveOptions *options, const char **operand
 }
 
 static int rm(void *context, const char **operands, size_t count) {
-  RemoveOptions *options = context;
+  SweepRemoveOptions *options = context;
   size_t planned = 0;
+  if (options->stale && options->checkpoints)
+    return core_error(CORE_USAGE, "--stale and --checkpoints exclude each other: stale runs are removed with theirs");
   TRY(sweep_common_open(&options->common));
+  if (options->checkpoints) return sweep_remove_checkpoints(options, operands, count);
   TRY(resume_interrupted(options, operands, &count));
   if (count == 0 && !options->json) return CORE_OK;
   SweepRemoval *removals = core_memory_zero_allocate(count, sizeof *removals);
@@ -151,10 +162,14 @@ int sweep_rm(int argc, char **argv) {
     .about = "Removes sweeps with their runs, or single runs: directories, checkpoints and rows in results.db. Runs "
              "that other sweeps share stay. Asks for confirmation. Running and queued runs must be ended first (sweep "
              "stop). RUN is an id, the beginning of one, or NAME/INDEX; it keeps its index in its sweep, "
-             "and sweep submit trains it again.",
+             "and sweep submit trains it again.\n\n"
+             "--checkpoints removes the checkpoints of sweeps only, which take the most space: the trainer's, and all "
+             "files that a program has in its SWEEP_DIR. Results, logs and settings stay, so that status and analyze "
+             "work as before. Without its checkpoint a run can be neither played, exported nor resumed; sweep submit "
+             "restarts unfinished ones. Runs that other sweeps share keep theirs.",
     .operands_min = 1, .operands = {"NAME|RUN"}, .operands_max = SIZE_MAX};
 
-  RemoveOptions parsed = {0};
+  SweepRemoveOptions parsed = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(parsed.common),
     {"yes", 'y', CORE_OPTION_FLAG, &parsed.yes, NULL, "remove without asking"},
@@ -162,6 +177,7 @@ int sweep_rm(int argc, char **argv) {
      "show what would be removed and its size; remove nothing"},
     {"stale", 0, CORE_OPTION_FLAG, &parsed.stale, NULL,
      "remove only the sweeps' runs that their files, as last submitted, no longer have"},
+    {"checkpoints", 0, CORE_OPTION_FLAG, &parsed.checkpoints, NULL, "remove only checkpoints, of entire sweeps"},
     {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON; with --yes or --dry-run"},
     {0}};
   return core_options_run(&manual, options, argc, argv, rm, &parsed);

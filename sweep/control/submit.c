@@ -179,7 +179,7 @@ static void print_result(const Submission *s, const SweepLaunchResult *result) {
     [SWEEP_RUN_DIVERGED] = "diverged (--force runs them again)",
     [SWEEP_RUN_FAILED] = "failed (sweep submit --failed runs them again)",
     [SWEEP_RUN_STOPPED_BY_RULE] = "stopped by rule (sweep submit --by-rule resumes them)",
-    [SWEEP_RUN_EXHAUSTED] = "ran out of memory (sweep report recommends a limit for sweep submit --failed --mem)"};
+    [SWEEP_RUN_EXHAUSTED] = "ran out of memory (sweep status --cost recommends a limit for --failed --mem)"};
 
   FILE *out = s->options->output.out;
   const char *name = s->spec->name;
@@ -519,7 +519,8 @@ int sweep_submit(int argc, char **argv) {
      "only runs that the sweep's [stop] rule has stopped; it does not stop them again"},
     {"mem", 0, CORE_OPTION_TEXT, &parsed.again.mem, "SIZE",
      "Slurm: memory per run of the chosen ones: 8G, or +50% of its previous limit"},
-    {"time", 0, CORE_OPTION_TEXT, &parsed.again.time, "TIME", "Slurm: time limit per task of the chosen runs: 04:00:00"},
+    {"time", 0, CORE_OPTION_TEXT, &parsed.again.time, "TIME",
+     "Slurm: time limit per task of the chosen runs: 04:00:00"},
     {"seeds", 0, CORE_OPTION_TEXT, &parsed.seeds, "N",
      "add seeds: 10 stands for 0 to 9, \"0..9, 20\" for a list; the sweep keeps them (sweeps/NAME/extended)"},
     {"jobs", 'j', CORE_OPTION_INT, &parsed.jobs, "N",

@@ -152,7 +152,7 @@ static void check_clock(SweepCheckup *checkup, const char *root) {
     : magnitude_s > SKEW_WARN_S ? SWEEP_WARN
                                 : SWEEP_GOOD,
     magnitude_s > SKEW_WARN_S
-      ? "report it to the administrators: no run is lost, but waiting times in sweep report are off by as much"
+      ? "report it to the administrators: no run is lost, but waiting times of runs are off by as much"
       : NULL,
     "differs from this machine's by %.1f s", skew_s);
 }

@@ -156,7 +156,7 @@ static void check_node_clock(SweepCheckup *checkup, const char *node_time, doubl
   const bool differs = skew_s > SKEW_WARN_S;
   sweep_checkup_add(
     checkup, "node's clock", skew_s > SKEW_BAD_S ? SWEEP_BAD : differs ? SWEEP_WARN : SWEEP_GOOD,
-    differs ? "report it to the administrators: no run is lost, but waiting times in sweep report are off by as much"
+    differs ? "report it to the administrators: no run is lost, but waiting times of runs are off by as much"
             : NULL,
     "%s", differs ? "differs from this machine's" : "agrees with this machine's");
 }

@@ -253,7 +253,8 @@ static int print_script(const char *root, const SweepPlan *plan, int64_t array) 
 
   if (code == CORE_OK) fputs(core_text_string(&preview.script), stdout);
   if (code == CORE_OK && preview.arrays > 1)
-    fprintf(stderr, "note: array %lld of %lld; --script N shows another\n", (long long)array, (long long)preview.arrays);
+    fprintf(stderr, "note: array %lld of %lld; --script N shows another\n", (long long)array,
+            (long long)preview.arrays);
   core_text_free(&preview.script);
   return code;
 }

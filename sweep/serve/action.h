@@ -1,5 +1,6 @@
-/* Actions of --control: stop and retry. Each runs a command of this program (`sweep stop`, `sweep submit`) as a child process, without a shell and with names that exist in the workspace. The server does not wait
- * for it; its output can be read afterwards. */
+/* Actions of --control: stop and retry. Each runs a command of this program (`sweep stop`, `sweep submit`) as a child
+ * process, without a shell and with names that exist in the workspace. The server does not wait for it; its output can
+ * be read afterwards. */
 #ifndef SWEEP_SERVE_ACTION_H
 #define SWEEP_SERVE_ACTION_H
 #include <stdbool.h>

@@ -17,7 +17,7 @@ typedef struct ServeReader {
   double queries_end_s;       /* time of core_clock_s at which queries end with an error; 0: never */
 } ServeReader;
 
-/* Opens the file that now has the name, since `sweep rebuild` replaces it. CORE_FAIL: it does not exist or cannot be
+/* Opens the file that now has the name: `sweep collect --rebuild` replaces it. CORE_FAIL: it is absent or cannot be
  * read. */
 int serve_reader_open(ServeReader *reader);
 /* Returns a number that changes with each write (PRAGMA data_version); -1: there is no database. */

@@ -1,4 +1,4 @@
-/* Marker of an archived sweep, sweeps/<name>/archived: the day on which `sweep archive` removed its checkpoints. The
+/* Marker of an archived sweep, sweeps/<name>/archived: the day on which `sweep rm --checkpoints` was called. The
  * file is removed when runs of the sweep are started again. */
 #ifndef SWEEP_ARCHIVED_H
 #define SWEEP_ARCHIVED_H

@@ -1,17 +1,17 @@
 /* Options that subcommands share, which select a workspace and a sweep, and the resolution of sweep names.
  * store/workspace/run_name.h resolves runs.
  *
- *   static int report(void *given, const char **operands, size_t count) {
- *     ReportOptions *options = given;
+ *   static int logs(void *given, const char **operands, size_t count) {
+ *     LogsOptions *options = given;
  *     TRY(sweep_common_open(&options->common));
  *     ... options->common.root ...
  *   }
- *   int sweep_report(int argc, char **argv) {
- *     static const CoreManual manual = {.usage = "sweep report NAME [options]", .about = "...", .operands = {"NAME"},
+ *   int sweep_logs(int argc, char **argv) {
+ *     static const CoreManual manual = {.usage = "sweep logs RUN [options]", .about = "...", .operands = {"RUN"},
  *                                       .operands_min = 1, .operands_max = 1};
- *     ReportOptions given = {0};
- *     const CoreOption options[] = {SWEEP_OPTION_ROOT(given.common), {"json", ... &given.json, ...}, {0}};
- *     return core_options_run(&manual, options, argc, argv, report, &given);
+ *     LogsOptions given = {0};
+ *     const CoreOption options[] = {SWEEP_OPTION_ROOT(given.common), {"lines", ... &given.lines, ...}, {0}};
+ *     return core_options_run(&manual, options, argc, argv, logs, &given);
  *   } */
 #ifndef SWEEP_SWEEP_H
 #define SWEEP_SWEEP_H

@@ -34,7 +34,8 @@ static int read_condition(const char *pair, Condition *condition) {
   condition->row = core_config_find(condition->key);
   if (!condition->row)
     return core_error(CORE_USAGE,
-                      "--where %.80s: %s is not a setting; expected grid, search, seed, run or the full name of a setting",
+                      "--where %.80s: %s is not a setting; expected grid, search, seed, run or the full name of a "
+                      "setting",
                       pair, condition->key);
 
   condition->expected = core_config_default();
@@ -100,7 +101,9 @@ void sweep_where_free(SweepGrid *part) {
 
 /* ---- selections as text ------------------------------------------------------------------------------------------ */
 
-static int report_long(void) { return core_error(CORE_USAGE, "--where: the conditions are too long for a queue; select fewer runs, or submit all"); }
+static int report_long(void) {
+  return core_error(CORE_USAGE, "--where: the conditions are too long for a queue; select fewer runs, or submit all");
+}
 
 int sweep_where_format(const CoreOptionList *where, char text[SWEEP_WHERE_TEXT]) {
   size_t length = 0;
@@ -195,7 +198,8 @@ int sweep_where_check_here(const char *root, const SweepGrid *grid, const SweepG
   int code = CORE_OK;
   if (!part->is_part) return CORE_OK;
   if (sweep_spec_is_open(grid->spec))
-    return core_error(CORE_USAGE, "a search that continues in waves runs as a whole on this machine; submit it without a choice of runs");
+    return core_error(CORE_USAGE, "a search that continues in waves runs as a whole on this machine; submit it "
+                      "without a choice of runs");
 
   sweep_id_set_add_all(&ids, (const char(*)[CORE_RUN_ID])grid->ids, grid->runs);
   sweep_id_set_add_all(&selected, (const char(*)[CORE_RUN_ID])part->ids, part->runs);

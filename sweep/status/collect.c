@@ -1,4 +1,5 @@
-/* Implements `sweep collect` and `sweep rebuild`: import run logs into results.db (store/database) and report it. */
+/* Implements `sweep collect`: import run logs into results.db (store/database) and report it; --rebuild recreates the
+ * file. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -154,10 +155,11 @@ static void report_unknown_sweeps(StoreDatabase *database, const char *root) {
 
   if (unknown > NAMES_MAX) core_text_appendf(&list, " and %zu more", unknown - NAMES_MAX);
   if (unknown > 0 && unknown == count)
-    core_warn("results.db knows none of the %zu sweeps of this workspace (%s); run sweep rebuild to add them", count,
-              core_text_string(&list));
+    core_warn("results.db knows none of the %zu sweeps of this workspace (%s); run sweep collect --rebuild to add them",
+              count, core_text_string(&list));
   else if (unknown > 0)
-    core_warn("results.db does not know %zu of the %zu sweeps of this workspace (%s); run sweep rebuild to add them",
+    core_warn("results.db does not know %zu of the %zu sweeps of this workspace (%s); run sweep collect --rebuild to "
+              "add them",
               unknown, count, core_text_string(&list));
   core_text_free(&list);
   core_error_clear();
@@ -172,7 +174,7 @@ static int collect_once(StoreDatabase *database, const char *root, const char *n
   return import.lost_bytes > 0 ? core_error(CORE_FAIL, "%s", import.first_lost) : CORE_OK;
 }
 
-typedef struct CollectOptions { SweepCommon common; bool follow, json; double every_s; } CollectOptions;
+typedef struct CollectOptions { SweepCommon common; bool follow, rebuild, json; double every_s; } CollectOptions;
 
 /* Removes temporary files that killed commands have left. Those of runs are removed when an attempt starts. */
 static void remove_leftovers(const char *root) {
@@ -189,6 +191,13 @@ static void remove_leftovers(const char *root) {
   core_error_clear();
 }
 
+static int rebuild(const CollectOptions *options) {
+  StoreImport import;
+  TRY(store_rebuild(options->common.root, &import));
+  report_import(&import, options->json);
+  return CORE_OK;
+}
+
 static int collect(void *given, const char **operands, size_t count) {
   CollectOptions *options = given;
   const char *root = options->common.root, *sweep = NULL;
@@ -197,7 +206,11 @@ static int collect(void *given, const char **operands, size_t count) {
 
   if (!(options->every_s >= 0.1 && options->every_s <= 86400))
     return core_error(CORE_USAGE, "--every %g: expected 0.1 to 86400 seconds", options->every_s);
+  if (options->rebuild && (options->follow || count > 0))
+    return core_error(CORE_USAGE, "--rebuild and %s exclude each other: it reads all runs of the workspace once",
+                      options->follow ? "--follow" : "the name of a sweep");
   TRY(sweep_common_open(&options->common));
+  if (options->rebuild) return rebuild(options);
   if (count > 0) {
     TRY(sweep_common_name(&options->common, operands[0], name));
     sweep = name;
@@ -218,7 +231,9 @@ int sweep_collect(int argc, char **argv) {
       .about =
           "Imports new rows of the run logs into results.db, also while runs are running. Without NAME: of all runs "
           "of the workspace. sweep status and analyze do the same first. Then the [stop] rules of the sweeps are "
-          "applied.",
+          "applied.\n\n"
+          "--rebuild recreates results.db from run logs and manifests alone, and keeps the old file as results.db.old. "
+          "If it fails, e.g. on a full disk, results.db is unchanged.",
       .operands = {"FILE|NAME"},
       .operands_max = 1};
 
@@ -226,33 +241,10 @@ int sweep_collect(int argc, char **argv) {
   const CoreOption options[] = {{"follow", 'f', CORE_OPTION_FLAG, &given.follow, NULL, "keep importing until Ctrl-C"},
                                 {"every", 'e', CORE_OPTION_REAL, &given.every_s, "SECONDS",
                                  "with --follow: seconds between imports (default: 10)"},
+                                {"rebuild", 0, CORE_OPTION_FLAG, &given.rebuild, NULL,
+                                 "recreate results.db from the run directories"},
                                 {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print one line of JSON per import"},
                                 SWEEP_OPTION_ROOT(given.common),
                                 {0}};
   return core_options_run(&manual, options, argc, argv, collect, &given);
-}
-
-/* ---- rebuild --------------------------------------------------------------------------------------------------- */
-
-typedef struct RebuildOptions { SweepCommon common; bool json; } RebuildOptions;
-
-static int rebuild(void *given, const char **operands, size_t count) {
-  RebuildOptions *options = given;
-  StoreImport import;
-  TRY(sweep_common_open(&options->common));
-  TRY(store_rebuild(options->common.root, &import));
-  report_import(&import, options->json);
-  return CORE_OK;
-}
-
-int sweep_rebuild(int argc, char **argv) {
-  static const CoreManual manual = {
-      .usage = "sweep rebuild [options]",
-      .about = "Rebuilds results.db from run logs and manifests alone. Keeps the old file as results.db.old. A rebuild "
-               "that fails, e.g. on a full disk, leaves results.db unchanged."};
-  RebuildOptions given = {0};
-  const CoreOption options[] = {SWEEP_OPTION_ROOT(given.common),
-                                {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print the result as JSON"},
-                                {0}};
-  return core_options_run(&manual, options, argc, argv, rebuild, &given);
 }

@@ -10,6 +10,7 @@
 #include "store/database/database.h"
 #include "sweep/commands.h"
 #include "sweep/spec/sweep.h"
+#include "sweep/status/cost.h"
 #include "sweep/status/view.h"
 #include "sweep/status/view_runs.h"
 
@@ -18,7 +19,7 @@ enum { QUEUE_AGE_S = 5 /* maximum age of a cached answer of Slurm */ };
 typedef struct StatusOptions {
   SweepCommon common;
   const char *tag;            /* NULL: any */
-  bool json, csv, watch, runs, failed;
+  bool json, csv, watch, runs, failed, cost;
 } StatusOptions;
 
 /* ---- all sweeps -------------------------------------------------------------------------------------------------- */
@@ -98,10 +99,19 @@ static int status(void *given, const char **operands, size_t operand_count) {
 
   if (options->watch + options->json + options->csv > 1)
     return core_error(CORE_USAGE, "--watch, --json and --csv cannot be combined");
+  if (options->cost && (options->watch || options->failed || options->tag))
+    return core_error(CORE_USAGE, "--cost and %s exclude each other", options->watch    ? "--watch"
+                                                                     : options->failed ? "--failed"
+                                                                                       : "--tag");
+  if (options->cost && operand_count == 0) return core_error(CORE_USAGE, "--cost is that of one sweep: add its NAME");
   if (options->tag) TRY(core_text_check_name(options->tag, "--tag"));
   TRY(sweep_common_open(&options->common));
   if (operand_count > 0) TRY(sweep_common_name(&options->common, operands[0], name));
   else TRY(sweep_common_list(root, &names, &count));
+  if (options->cost) {
+    const SweepCostOptions cost = {.json = options->json, .csv = options->csv, .runs = options->runs};
+    return sweep_cost_print(&cost, root, name);
+  }
   if (count == 0 && !options->json) core_unicode_print(stdout, "no sweeps in %s; sweep submit FILE starts one\n",
                                                        root);
 
@@ -126,7 +136,10 @@ int sweep_status(int argc, char **argv) {
       .usage = "sweep status [NAME] [options]",
       .about = "Progress, speed, remaining time and failures with reasons, for one sweep or for all in the workspace. "
                "For runs on a cluster Slurm is queried once (answers are cached for five seconds) for why they wait, "
-               "who cancelled them and what killed them. A running run whose process is gone is shown as lost.",
+               "who cancelled them and what killed them. A running run whose process is gone is shown as lost.\n\n"
+               "--cost shows what a sweep has used instead: time in the queue, time, CPU-hours and GPU-hours spent and "
+               "wasted (failed runs, repeated work), and memory, with time and memory limits that would be enough. It "
+               "reads files only and does not query Slurm.",
       .operands = {"NAME"},
       .operands_max = 1};
 
@@ -137,7 +150,8 @@ int sweep_status(int argc, char **argv) {
       {"failed", 0, CORE_OPTION_FLAG, &given.failed, NULL,
        "print one line per run that needs attention: failed, lost, cancelled, ..."},
       {"tag", 't', CORE_OPTION_TEXT, &given.tag, "TAG",
-       "show only sweeps with this tag or with runs that have it, and list only these runs (sweep tag)"},
+       "show only sweeps with this tag or with runs that have it, and list only these runs (sweep annotate)"},
+      {"cost", 0, CORE_OPTION_FLAG, &given.cost, NULL, "show what the sweep NAME has used, and recommended limits"},
       {"watch", 'w', CORE_OPTION_FLAG, &given.watch, NULL, "redraw until nothing runs"},
       {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print everything as JSON"},
       {"csv", 0, CORE_OPTION_FLAG, &given.csv, NULL, "print one line per run as CSV (with --failed: only those)"},

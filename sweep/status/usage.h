@@ -1,4 +1,4 @@
-/* Resource usage of a sweep: time in the queue, time spent, time wasted. For `sweep report`.
+/* Resource usage of a sweep: time in the queue, time spent, time wasted. For `sweep status --cost`.
  *
  * Spent: wall-clock seconds of the program over all starts, from runs/<id>/job for runs on Slurm, else from
  * runs/<id>/attempts.tsv and the state. Wasted: all time of a failed run, and work that a later attempt did again: of

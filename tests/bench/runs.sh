@@ -73,7 +73,7 @@ from=$(date +%s%N); kill $server; wait $server
 row serve_stop wall "$(awk -v ns=$(($(date +%s%N) - from)) 'BEGIN { printf "%.2f", ns / 1e9 }')" s
 
 # ---- the end
-timed archive sweep archive big --yes --root w
+timed archive sweep rm big --checkpoints --yes --root w
 timed rm sweep rm big --yes --root w
 
 # ---- runs of `true` on one machine: the executor's memory

@@ -109,6 +109,6 @@ tap_expect "and a video" 0 "^files/epsilon=0.2,seed=[0-9]+-[0-9a-f]{16}.gif: " t
 tap_run "a bundle has its checksum" 0 "2 runs" sweep bundle small --root "$tap_dir/sweep" -o "$tap_dir/small.tar.zst"
 sweep unbundle small.tar.zst unpacked >"$tap_dir/out" 2>&1
 tap_check "and that of the best checkpoint" "$(cut -f 2 unpacked/checkpoints.tsv | grep -qx best.ckpt || cat "$tap_dir/out")"
-tap_run "sweep archive" 0 "" sweep archive small --root "$tap_dir/sweep" --yes
+tap_run "sweep rm --checkpoints" 0 "" sweep rm small --checkpoints --root "$tap_dir/sweep" --yes
 tap_check "removes it" "$(find "$tap_dir/sweep/runs" -name '*.ckpt')"
 tap_done

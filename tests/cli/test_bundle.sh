@@ -34,8 +34,8 @@ experiment other "0.2, 0.3" >other.ini # shares the runs of 0.2
 for name in mine other; do sweep submit $name.ini --root "$root" --local --wait >/dev/null 2>&1; done
 sweep collect --root "$root" >/dev/null 2>&1
 
-sweep tag mine paper --root "$root" >/dev/null; sweep note other secret --root "$root" >/dev/null
-sweep tag other/3 secret --root "$root" >/dev/null; sweep collect --root "$root" >/dev/null
+sweep annotate mine --tag paper --root "$root" >/dev/null; sweep annotate other --note secret --root "$root" >/dev/null
+sweep annotate other/3 --tag secret --root "$root" >/dev/null; sweep collect --root "$root" >/dev/null
 tap_run "a sweep is bundled" 0 "mine.tar.zst: 4 runs" sweep bundle mine --root "$root"
 sweep bundle mine --root "$root" -o again.tar.zst >/dev/null; cmp -s mine.tar.zst again.tar.zst
 tap_result "the same results are the same bytes" $?

@@ -107,11 +107,11 @@ sweep submit tiny --failed --root "$tap_dir/tiny" >/dev/null 2>&1
 tiny
 tap_is "the later plan" "$(sha256sum <"$tap_dir/study/plan.md" | cut -c1-64)" "$(plan tiny sha256 tiny 2>&1)"
 tap_is "is not that of the earlier run" 0 "$(plan tiny recorded tiny 2>&1)"
-sweep rebuild --root "$tap_dir/tiny" >/dev/null
+sweep collect --rebuild --root "$tap_dir/tiny" >/dev/null
 tap_is "nor in a rebuilt database" 0 "$(plan tiny recorded tiny 2>&1)"
 mv "$tap_dir/study/kept.md" "$tap_dir/study/plan.md"
 tiny
-sweep rebuild --root "$tap_dir/tiny" >/dev/null
+sweep collect --rebuild --root "$tap_dir/tiny" >/dev/null
 tap_is "whose runs have the first one" "1 $first" "$(plan tiny recorded tiny) $(plan tiny sha256 tiny)"
 planned pinned pinned "plan.md sha256:$sum"
 tap_is "a given sum is recorded, whatever the file has" "$sum" "$(plan pinned sha256 pinned 2>&1)"

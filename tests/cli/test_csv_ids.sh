@@ -32,7 +32,7 @@ tap_check "all ids read as numbers" "$(grep -vE '^([0-9]{16}|[0-9]+e[0-9]+)$' <<
 
 analyze export csv $db -o export >/dev/null
 sweep status ids --csv >export/status.csv
-sweep report ids --csv >export/report.csv
+sweep status ids --cost --csv >export/report.csv
 analyze measures $db --csv >export/measures.csv
 analyze sql $db --csv "SELECT id, seed FROM run" >export/sql.csv
 analyze ddr-vs-solve $db -o figures >/dev/null 2>&1; cp figures/ddr-vs-solve.csv export/

@@ -42,7 +42,7 @@ for root in copied out; do
   refused "$root: --seeds" sweep submit evil --seeds 3 --root $root
   refused "$root: submit of the file in it" sweep submit $root/sweeps/evil/sweep.ini --root $root
   tap_run "$root: a plan reports it" 0 "that you have not trusted" sweep plan evil --root $root
-  for command in submit status report check collect doctor; do quiet sweep $command evil --root $root; done
+  for command in submit status "status --cost" check collect doctor; do quiet sweep $command evil --root $root; done
   for command in table curves; do timeout 60 analyze $command $root/results.db -o figure > /dev/null 2>&1; still "analyze $command"; done
 done
 

@@ -20,8 +20,8 @@ journal() { # DATABASE TARGET: a hot journal that names a super-journal
 }
 
 # Commands that read the database
-commands=("sweep status" "sweep status mine --runs" "sweep status --json" "sweep plan mine" "sweep collect" "sweep rebuild"
-  "sweep bundle mine -o b.tar.zst" "sweep tag mine x" "sweep submit mine --failed --dry-run" "sweep rm mine --dry-run" "sweep report"
+commands=("sweep status" "sweep status mine --runs" "sweep status --json" "sweep plan mine" "sweep collect" "sweep collect --rebuild"
+  "sweep bundle mine -o b.tar.zst" "sweep annotate mine --tag x" "sweep submit mine --failed --dry-run" "sweep rm mine --dry-run" "sweep status mine --cost"
   "analyze table" "analyze check" "analyze check --repair" "analyze report -o o" "analyze curves -o o" "analyze measures"
   "analyze export csv -o o" "analyze export parquet -o o" "analyze merge -o m.db" "analyze sql")
 for_each() { # CHECK: runs each command on a fresh copy that `spoil` has changed, then CHECK
@@ -51,18 +51,18 @@ spoil() { echo thesis > thesis.tex; journal w/results.db "$PWD/w/../thesis.tex";
 tap_check "nor one next to a linked database" "$(for_each kept)"
 fresh; echo thesis > thesis.tex; journal w/results.db "$PWD/thesis.tex"
 tap_run "the message names the journal and a way out" 1 "results.db-journal was not written by sweep" sweep collect --root w
-tap_run "status says it, too" 0 "sweep rebuild" sweep status --root w
-tap_run "which works" 0 "rows from 1 run" sweep rebuild --root w
+tap_run "status says it, too" 0 "sweep collect --rebuild" sweep status --root w
+tap_run "which works" 0 "rows from 1 run" sweep collect --rebuild --root w
 tap_check "and leaves no such journal" "$(ls w/*-journal 2>/dev/null; kept || echo deleted)"
 tap_run "the workspace is as before" 0 "0 new rows" sweep collect --root w
 
-commands=("sweep status" "sweep collect" "sweep rebuild" "sweep bundle mine -o b.tar.zst" "analyze table" "analyze check"
+commands=("sweep status" "sweep collect" "sweep collect --rebuild" "sweep bundle mine -o b.tar.zst" "analyze table" "analyze check"
   "analyze merge -o m.db" "analyze sql")
 
 # ---- one's own side files stay with the old database
 fresh; chmod 2775 w; tool sql w/results.db 'PRAGMA journal_mode = WAL' > /dev/null
 head -c 100 /dev/zero > w/results.db-wal
-tap_run "a rebuild" 0 "rows from 1 run" sweep rebuild --root w
+tap_run "a rebuild" 0 "rows from 1 run" sweep collect --rebuild --root w
 tap_check "keeps a WAL of one's own with results.db.old" "$([ -s w/results.db.old-wal ] || ls -la w)"
 
 # ---- pipes, links and directories next to the database
@@ -81,7 +81,7 @@ for suffix in wal shm journal; do
 done
 
 # ---- views and triggers in the file
-commands+=("sweep plan mine" "sweep report mine" "sweep rm mine --yes" "analyze check --repair" "analyze export csv -o o" "analyze report -o o")
+commands+=("sweep plan mine" "sweep status mine --cost" "sweep rm mine --yes" "analyze check --repair" "analyze export csv -o o" "analyze report -o o")
 endless='WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT'
 view() { tool sql w/results.db "DROP VIEW $1" && tool sql w/results.db "CREATE VIEW $1 AS $2"; }
 spoil() {

@@ -16,7 +16,7 @@ unsafe() { LC_ALL=C grep -aPn "$pattern" "$@" | cut -c1-200 | cat -v; } # FILE..
 printf 'echo "{\\"step\\": 1, \\"reward\\": 1, \\"kl\\": 1}" >> "$SWEEP_METRICS"\necho "{\\"step\\": 1, \\"eval\\": \\"train\\", \\"return\\": 1}" >> "$SWEEP_METRICS"\nprintf "%%s\\n" "$1"; printf "%%s\\n" "$1" >&2; exit 1\n' > p.sh
 printf '[sweep]\nname = mine\nseeds = 2\ngoal = max reward\n[program]\ncommand = sh p.sh {text}\n[settings]\ntext = "a"\n' > mine.ini
 timeout 60 sweep submit mine.ini --root w --wait --trust > said 2>&1
-sweep tag mine good --root w > /dev/null; sweep note mine word --root w > /dev/null; sweep note mine/0 word --root w > /dev/null
+sweep annotate mine --tag good --root w > /dev/null; sweep annotate mine --note word --root w > /dev/null; sweep annotate mine/0 --note word --root w > /dev/null
 run=$(sed -n 3p w/sweeps/mine/manifest.tsv | cut -f2); run=${run:-$(tail -1 w/sweeps/mine/manifest.tsv | cut -f2)}
 for state in w/runs/*/*/state; do
   sed -E "s/^(message|host|device|commit|parent|code|code_files)=.*/\1=$hostile $kept/; /^crc32=/d" "$state" > made && mv made "$state"
@@ -33,9 +33,9 @@ look() { # COMMAND...: its output goes to a file
   i=$((i + 1))
   { (LC_ALL=C; printf '# %q\n' "$*"); timeout 60 "$@" 2>&1 < /dev/null; } > "o.$i"
 }
-for command in "status" "status mine" "status mine --runs" "status mine --failed" "status --json" "collect" "rebuild" \
-  "report" "tag mine" "note mine" "note mine/0" "plan mine" "submit mine --dry-run" "submit mine --failed --dry-run" \
-  "rm mine --dry-run" "archive mine --dry-run" "doctor" "check mine"; do look sweep $command --root w; done
+for command in "status" "status mine" "status mine --runs" "status mine --failed" "status --json" "collect" "collect --rebuild" \
+  "status mine --cost" "annotate mine" "annotate mine/0" "plan mine" "submit mine --dry-run" "submit mine --failed --dry-run" \
+  "rm mine --dry-run" "rm mine --checkpoints --dry-run" "doctor" "check mine"; do look sweep $command --root w; done
 tap_check "states and annotations" "$(unsafe o.*)"
 tap_check "letters of all alphabets, marks and emoji stay" "$(grep -qF "$kept" o.2 || cat o.2)"
 timeout 60 sweep submit mine.ini --root w --wait > o.wait 2>&1

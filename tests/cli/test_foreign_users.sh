@@ -33,7 +33,7 @@ copy() { # NAME SED: his sweep, of hers
 copy evil "s#^lr = .*#lr = \"1;touch $ran\"#"
 tap_run "values of another need consent" 2 "this is a sweep that you have not trusted: it belongs to user $mal" submit evil
 tap_run "they are shown" 2 "lr = \"1;touch $ran\"" submit evil
-for command in "submit evil --force" "submit evil --failed" "submit evil --seeds 2" "plan evil" "status" "report evil"; do ada sweep $command --root "$w" > /dev/null 2>&1; done
+for command in "submit evil --force" "submit evil --failed" "submit evil --seeds 2" "plan evil" "status" "status evil --cost"; do ada sweep $command --root "$w" > /dev/null 2>&1; done
 still "evil"
 request $mal evil
 experiment second 'true'
@@ -174,14 +174,14 @@ relinked() { # NAME DEPTH COMMAND...: the owner puts a link in place of a run, i
   tap_check "$name" "$(find "$home/papers" | sort | diff before -)"
 }
 for depth in run files shard; do
-  relinked "sweep archive with the owner's link as $depth" $depth archive mine --yes
+  relinked "sweep rm --checkpoints with the owner's link as $depth" $depth rm mine --checkpoints --yes
   relinked "sweep rm" $depth rm mine --yes
   relinked "sweep submit --force" $depth submit "$home/mine.ini" --local --wait --force
 done
 fresh; submit "$home/mine.ini" > /dev/null 2>&1
 as $pi mkdir "$w/sweeps/a"; as $pi ln -s "$secret" "$w/sweeps/a/sweep.ini"; as $pi sh -c "sed 's/mine/a/' $w/sweeps/mine/manifest.tsv > $w/sweeps/a/manifest.tsv"
-ada sweep rebuild --root "$w" > said 2>&1
-tap_check "sweep rebuild with the owner's link as an experiment" "$(grep -l -a PRIVATEWORD "$w"/results.db*)"
+ada sweep collect --rebuild --root "$w" > said 2>&1
+tap_check "sweep collect --rebuild with the owner's link as an experiment" "$(grep -l -a PRIVATEWORD "$w"/results.db*)"
 fresh; mkdir elsewhere; chown $pi:$group elsewhere; chmod 2775 elsewhere; as $pi ln -s "$tap_dir/elsewhere" "$w/runs"
 tap_run "but the owner may have runs on another disk" 0 "1 finished" submit "$home/mine.ini"
 rm -rf elsewhere

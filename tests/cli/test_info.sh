@@ -13,7 +13,7 @@ if ! "$SWEEP_PYTHON" -c "import gymnasium" 2>/dev/null; then
 fi
 export PYTHONWARNINGS=ignore PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD/tests/cli/environments
 { printf '%s\n' '[env]' 'task = gym/infos:Infos-v0' 'num = 6' 'max_steps = 50'; small_settings; } >"$tap_dir/small.ini"
-query() { [ -e "$tap_dir/$1/results.db" ] || sweep rebuild --root "$tap_dir/$1" >/dev/null; tool sql "$tap_dir/$1/results.db" "$2"; } # ROOT SQL
+query() { [ -e "$tap_dir/$1/results.db" ] || sweep collect --rebuild --root "$tap_dir/$1" >/dev/null; tool sql "$tap_dir/$1/results.db" "$2"; } # ROOT SQL
 names() { query "$1" "SELECT group_concat(name || '=' || value, ' ') FROM (SELECT DISTINCT name, round(value, 6) AS value
   FROM metric WHERE name LIKE '$2%' ORDER BY name)"; }
 # same NAME GOT EXPECTED

@@ -56,7 +56,7 @@ done
 tap_result "a merged database takes in nothing where it lies" "$([ "$(value "$tap_dir/third/own.db" "SELECT count(*) FROM run")" = 24 ]; echo $?)"
 cp "$tap_dir/third/own.db" "$tap_dir/third/results.db"
 tap_run "nor as results.db: collect" 2 "made by analyze merge" sweep collect --root "$tap_dir/third"
-tap_run "nor as results.db: rebuild" 2 "made by analyze merge" sweep rebuild --root "$tap_dir/third"
+tap_run "nor as results.db: rebuild" 2 "made by analyze merge" sweep collect --rebuild --root "$tap_dir/third"
 rm "$tap_dir/third/results.db"
 tap_run "a results.db that is merged into continues importing" 0 "runs added" analyze merge "$db" -o "$tap_dir/second/results.db"
 tap_run "so it does" 0 "new row" sweep collect --root "$tap_dir/second"
@@ -78,16 +78,16 @@ tap_result "a CSV has a header and its rows" "$([ "$(wc -l <"$tap_dir/csv/evalua
 tap_run "the schema names types and units" 0 '"type": "double"' cat "$tap_dir/csv/schema.json"
 tap_run "export of a format that is none" 2 "csv|jsonl" analyze export parquet "$db"
 tap_run "the files agree with the schema" 0 "good" tool export "$tap_dir"
-# ---- a file of an older version: each command reports it in one line, and sweep rebuild recreates the file
+# ---- a file of an older version: each command reports it in one line, and sweep collect --rebuild recreates the file
 old=$tap_dir/old; mkdir -p "$old/runs"
 tool sql "$old/results.db" "$(cat tests/unit/schema_v1.sql)"
 for command in table check "export csv" sql "merge -o $old/x.db"; do
   operand=(); [ "$command" = sql ] && operand=("SELECT 1")
-  tap_run "an older database: ${command%% *}" 2 "rebuild it from the run logs with: sweep rebuild" analyze $command "$old/results.db" "${operand[@]}"
+  tap_run "an older database: ${command%% *}" 2 "rebuild it from the run logs with: sweep collect --rebuild" analyze $command "$old/results.db" "${operand[@]}"
 done
-tap_run "sweep collect says so, too" 2 "rebuild it from the run logs with: sweep rebuild" sweep collect --root "$old"
+tap_run "sweep collect says so, too" 2 "rebuild it from the run logs with: sweep collect --rebuild" sweep collect --root "$old"
 tap_check "none of them changed it" "$(v=$(tool sql "$old/results.db" "PRAGMA user_version"); [ "$v" = 1 ] || echo "version $v")"
-tap_run "sweep rebuild replaces it" 0 "" sweep rebuild --root "$old"
+tap_run "sweep collect --rebuild replaces it" 0 "" sweep collect --rebuild --root "$old"
 tap_run "now it is read" 0 "0" analyze sql "$old/results.db" "SELECT count(*) AS n FROM iteration"
 
 for command in check merge export; do tap_run "$command --help" 0 "Usage:" analyze $command --help; done

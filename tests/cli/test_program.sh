@@ -52,7 +52,7 @@ tap_run "compare takes the program's settings" 0 "A: lr=0.25" analyze compare w/
 tap_run "names of other implementations are accepted" 0 "transitions  kl" \
   analyze curves w/results.db --sweep own --y losses/approx_kl --where 'train.seed=0' -o f.svg
 tap_run "the log has its output" 0 "attempt 1, seed 0, {\"lr\": 0.25, \"steps\": 100}" sweep logs own/0
-tap_run "the database can be rebuilt" 0 "new rows from 4 runs" sweep rebuild
+tap_run "the database can be rebuilt" 0 "new rows from 4 runs" sweep collect --rebuild
 
 tap_run "the trainer has no policy of it" 2 "a run of a program has no policy of the trainer" trainer export own/0 --onnx p.onnx
 tap_run "to play" 2 "a run of a program has no policy" trainer play --checkpoint own/0
@@ -90,7 +90,7 @@ tap_run "a run without metrics finishes" 0 "4 finished" timeout 120 sweep submit
 tap_run "and says that it has none" 0 "finished without metrics: none was found in metrics = jsonl" sweep status silent --runs
 cp train.sh ppo.sh
 files=$(find w/runs -path '*/files/trained' | wc -l)
-tap_expect "archive removes the files of programs, too" 0 "^archived own: checkpoints of 4 runs" sweep archive own --yes
+tap_expect "--checkpoints removes the files of programs, too" 0 "^removed own: checkpoints of 4 runs" sweep rm own --checkpoints --yes
 tap_check "of that sweep" "$(diff <(find w/runs -path '*/files/trained' | wc -l) <(echo $((files - 4))))"
 own named 'sh ppo.sh {steps} {lr} {seed}' > named.ini
 tap_run "a program with the name of an algorithm" 0 "4 finished" timeout 120 sweep submit named.ini --wait

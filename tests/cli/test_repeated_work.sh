@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# sweep report counts the work that an attempt did again: programs that are killed on this machine, with and without
+# sweep status --cost counts the work that an attempt did again: programs that are killed on this machine, with and without
 # checkpoints. TAP.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
@@ -28,7 +28,7 @@ csplit -sz -f "$tap_dir/part" "$tap_dir/both" '/^\[sweep\]/' '{*}'
 mv "$tap_dir/part00" "$tap_dir/lost.ini"; mv "$tap_dir/part01" "$tap_dir/saved.ini"
 
 directory() { local id; id=$(tail -1 "$SWEEP_ROOT/sweeps/$1/manifest.tsv" 2>/dev/null | cut -f2); echo "$SWEEP_ROOT/runs/${id:0:2}/$id"; }
-number() { sweep report "$1" --json | sed -nE "s/^  *\"$2\": ([0-9.]+),/\1/p" | head -1; }
+number() { sweep status "$1" --cost --json | sed -nE "s/^  *\"$2\": ([0-9.]+),/\1/p" | head -1; }
 logged() { [ "$(grep -c . "$(directory "$1")/stats.1.tsv" 2>/dev/null)" = 42 ]; } # two lines are its head
 killed() { # NAME: its first attempt is killed once it has logged everything
   sweep submit "$tap_dir/$1.ini" --wait >"$tap_dir/$1.out" 2>&1 &
@@ -43,7 +43,7 @@ killed() { # NAME: its first attempt is killed once it has logged everything
 killed lost
 tap_check "all of an attempt that began again at step 0 is wasted" \
   "$(awk -v all="$first" -v wasted="$(number lost wasted_s)" 'BEGIN { if (!(all > 0.5 && wasted > 0.95 * all && wasted < 1.05 * all)) print wasted " s of " all " s" }')"
-tap_check "report says so" "$(sweep report lost | grep -qE "ran .* in total, [0-9.]+ m?s of it wasted" || sweep report lost)"
+tap_check "report says so" "$(sweep status lost --cost | grep -qE "ran .* in total, [0-9.]+ m?s of it wasted" || sweep status lost --cost)"
 killed saved
 tap_check "nothing of one that resumed at its last step is" \
   "$(awk -v all="$first" -v wasted="$(number saved wasted_s)" 'BEGIN { if (!(wasted < 0.05 * all)) print wasted " s of " all " s" }')"

@@ -185,7 +185,7 @@ fi
 ruled=$(get '/api/runs?sweep=study&limit=9' | tool json run 1 run); state=$SWEEP_ROOT/runs/${ruled:0:2}/$ruled/state
 cp "$state" kept
 sed -i '/^crc32=/d; s/^status=.*/status=stopped by rule/; /^message=/d' "$state"; echo 'message=asha: at rung 0' >>"$state"
-{ sweep tag study paper; sweep tag study/2 good; sweep note study/2 "with <b>markup</b>"; sweep pin study 2; } >/dev/null
+{ sweep annotate study --tag paper; sweep annotate study/2 --tag good; sweep annotate study/2 --note "with <b>markup</b>"; sweep annotate study --pin 2; } >/dev/null
 is_ruled() { [ "$(get /api/overview | tool json sweep 1 count 'stopped by rule')" = 1 ]; }
 tap_wait 60 is_ruled; tap_result "a run that its rule has stopped is counted so" $?
 is "it is found by that" "asha: at rung 0" "$(get '/api/runs?sweep=study&status=stopped%20by%20rule' | tool json run 0 reason)"
@@ -218,7 +218,7 @@ sweep rm later --yes >/dev/null 2>&1
 # ---- a first import, a rebuild and no results.db at all
 rm -f "$SWEEP_ROOT"/results.db*
 is "without results.db there are no curves, and no error" 200 "$(code -H "Authorization: Bearer $token" "$url/api/curves?run=$run&column=entropy")"
-sweep rebuild >/dev/null
+sweep collect --rebuild >/dev/null
 has_curve() { [ "$(get "/api/curves?run=$run&column=kl" | tool json curve 0 y 2>/dev/null | wc -c)" -gt 5 ]; }
 tap_wait 60 has_curve; tap_result "a recreated database is found" $?
 

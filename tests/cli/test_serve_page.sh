@@ -52,8 +52,8 @@ ln -sf "$paced" mended
 run=$(sed -n 5p w/sweeps/study/manifest.tsv | cut -f2)
 sed -i '/^crc32=/d; s/^status=.*/status=stopped by rule/; /^message=/d' "w/runs/${run:0:2}/$run/state"
 echo "message=stagnation: not risen in its last 20 % of the budget" >>"w/runs/${run:0:2}/$run/state"
-{ sweep tag study paper; sweep note study "with the new rewards"; sweep tag study/3 good; sweep pin study 3
-  sweep note study/3 '<img src=x onerror="hacked = 1"> looks good'; } >/dev/null
+{ sweep annotate study --tag paper; sweep annotate study --note "with the new rewards"; sweep annotate study/3 --tag good; sweep annotate study --pin 3
+  sweep annotate study/3 --note '<img src=x onerror="hacked = 1"> looks good'; } >/dev/null
 slow 100
 sweep submit long.ini --local --jobs 1 >/dev/null 2>&1
 

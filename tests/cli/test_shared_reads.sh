@@ -19,7 +19,7 @@ as $victim sweep submit s --seeds 2 --root work --no-start >out 2>&1
 run=$(sed -n 2p work/sweeps/s/manifest.tsv | cut -f2); folder=runs/${run:0:2}/$run
 [ -d "work/$folder" ] || { run=$(ls work/runs/*/ | head -1); folder=$(cd work && ls -d runs/*/*/ | head -1); folder=${folder%/}; }
 cp -a work clean
-commands=("sweep status s" "sweep status s --json" "sweep logs s/0 -n 3" "sweep report s" "sweep collect" "sweep plan s --no-check" "sweep rebuild" "sweep bundle s -o $tap_dir/out.tar.zst --force"
+commands=("sweep status s" "sweep status s --json" "sweep logs s/0 -n 3" "sweep status s --cost" "sweep collect" "sweep plan s --no-check" "sweep collect --rebuild" "sweep bundle s -o $tap_dir/out.tar.zst --force"
   "analyze table results.db" "analyze report results.db -o $tap_dir/report" "analyze export csv results.db -o $tap_dir/export")
 checkpoint=$(cd work && ls $folder/ckpt/iteration-* 2>/dev/null | head -1)
 files=(results.db sweeps/s/sweep.ini sweeps/s/manifest.tsv sweeps/s/extended "$folder/state" "$folder/log.txt" "$folder/config.ini" "$folder/attempts.tsv" "$folder/stats.1.tsv" "$folder/eval.1.tsv" "$checkpoint")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# sweep status and sweep report on runs that failed, never started, were removed or are unfinished: the states are
+# sweep status and sweep status on --cost runs that failed, never started, were removed or are unfinished: the states are
 # written here as a trainer writes them, and failing trainers are shell commands.
 set -u
 . "$(dirname "$0")/tap.sh"
@@ -24,10 +24,10 @@ INI
 # ---- runs that were refused at their start
 tap_run "the trainer refuses all" 1 "8 runs failed; see sweep status study" \
   env SWEEP_TRAINER="$(command -v false)" sweep submit study.ini --local --wait --jobs 2
-out=$(sweep report study)
+out=$(sweep status study --cost)
 tap_check "runs that never started took no time" "$(grep -qF '8 runs, 0 finished, 8 never started' <<<"$out" &&
   grep -qE '^  ran +0.00 s in total, 0.00 s of it wasted' <<<"$out" || echo "$out")"
-tap_check "and no line of the report has days" "$(sweep report study --runs | grep -E '[0-9] d ')$(sweep report study --csv | grep -E '[0-9]{7}')"
+tap_check "and no line of the report has days" "$(sweep status study --cost --runs | grep -E '[0-9] d ')$(sweep status study --cost --csv | grep -E '[0-9]{7}')"
 
 # ---- a reason once, and no 100 % but of finished work
 out=$(sweep status study)
@@ -134,14 +134,14 @@ rm "$SWEEP_ROOT/sweeps/study/queued"
 
 # ---- for scripts
 tap_run "collect --json" 0 '{"rows": 0, "runs": ' sweep collect --json
-tap_run "rebuild --json" 0 '"damaged_lines": 0, "first_damage": null}' sweep rebuild --json
+tap_run "rebuild --json" 0 '"damaged_lines": 0, "first_damage": null}' sweep collect --rebuild --json
 tap_check "stop --json" "$([ "$(sweep stop study --json 2>/dev/null | tool json sweep 0)" = '{"name":"study","was_queued":false,"ended":true}' ] ||
   sweep stop study --json)"
-tap_check "each is one JSON value" "$(for command in "status" "report study" "collect" "stop study" "rebuild" "doctor"; do
+tap_check "each is one JSON value" "$(for command in "status" "status study --cost" "collect" "stop study" "collect --rebuild" "doctor"; do
   sweep $command --json 2>/dev/null | tool json >/dev/null || echo "$command"; done)"
 
 # ---- a workspace that is not there
-for command in "status" "report study" "doctor" "stop" "collect"; do
+for command in "status" "status study --cost" "doctor" "stop" "collect"; do
   tap_run "$command in a workspace that is not there" 1 "workspace 'nowhere' does not exist yet: no such directory" \
     sweep $command --root nowhere
 done

@@ -50,10 +50,10 @@ tap_check "it has a checkpoint" "$(ls "$(folder_of "$run")"/ckpt/*[1-9]*.ckpt >/
 tap_check "the decision is in the journal" "$(awk -F'\t' -v run="$run" '
   $3 == "stop" && $4 == run && $5 == "stagnation" && $6 == "-" && $7 > 20000 && $8 <= $9 && $10 ~ /^not risen/ && $11 == ";" { n++ }
   END { if (n != 1 || NR != 1) print NR " lines, " n + 0 " good" }' "$SWEEP_ROOT/sweeps/study/stop.log")"
-tap_run "report shows the savings" 0 "1 stopped by rule" sweep report study
+tap_run "report shows the savings" 0 "1 stopped by rule" sweep status study --cost
 tap_run "submitting again leaves it" 0 "1 stopped by rule (sweep submit study --by-rule resumes them)" sweep submit study --local
 tap_run "plan too" 0 "to run       0" sweep plan study
-tap_check "a rebuilt results.db knows it" "$(sweep rebuild >/dev/null; analyze sql "$SWEEP_ROOT/results.db" \
+tap_check "a rebuilt results.db knows it" "$(sweep collect --rebuild >/dev/null; analyze sql "$SWEEP_ROOT/results.db" \
   "SELECT count(*) AS n FROM run WHERE status = 'stopped by rule' AND message LIKE 'stagnation: %'" | grep -qw 1 || echo lost)"
 
 # ---- statistics: censored, never dropped in silence

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `sweep collect` and `sweep rebuild` of a run directory that is written here from the description of the format alone
+# `sweep collect` and `sweep collect --rebuild` of a run directory that is written here from the description of the format alone
 # (store/runlog/runlog.h), including damaged lines.
 set -u
 . "$(dirname "$0")/tap.sh"
@@ -36,7 +36,7 @@ sweep collect --root "$root" --follow --every 0.1 >"$tap_dir/follow" & follower=
 log 21 25
 tap_wait 60 grep -q "^5 new rows" "$tap_dir/follow"
 tap_result "--follow imports added lines" $? "$(cat "$tap_dir/follow")"
-sweep rebuild --root "$root" >/dev/null
+sweep collect --rebuild --root "$root" >/dev/null
 log 26 29
 has_29() { [ "$(tool sql "$root/results.db" "SELECT max(iteration) FROM iteration" 2>&1)" = 29 ]; }
 tap_wait 60 has_29
@@ -44,21 +44,21 @@ tap_result "after a rebuild, into the file that it has made" $? "$(cat "$tap_dir
 kill -TERM $follower; wait $follower
 tap_result "--follow ends quietly on a signal" $? "$(cat "$tap_dir/follow")"
 
-tap_run "rebuild reads all again" 0 "28 new rows from 1 run" sweep rebuild --root "$root"
+tap_run "rebuild reads all again" 0 "28 new rows from 1 run" sweep collect --rebuild --root "$root"
 tap_result "rebuild keeps the old file" "$([ -s "$root/results.db.old" ]; echo $?)" "$(ls "$root")"
 rm -f "$root"/results.db*
-tap_run "results.db may be deleted" 0 "28 new rows from 1 run" sweep rebuild --root "$root"
+tap_run "results.db may be deleted" 0 "28 new rows from 1 run" sweep collect --rebuild --root "$root"
 mkdir -p "$root/sweeps/fig"
 printf '[sweep]\nname = fig\n' >"$root/sweeps/fig/sweep.ini"
 printf '# manifest 1 fig\nindex\trun\n0\t%s\n' $run >"$root/sweeps/fig/manifest.tsv"
 rm -f "$root"/results.db*; : >"$root/results.db.new"; : >"$root/results.db.new-wal" # as a rebuild that was killed leaves it
 tap_run "collect alone creates a results.db without sweeps, and suggests the next step" 0 "knows none of the 1 sweeps" sweep collect --root "$root"
-tap_run "rebuild does it" 0 "28 new rows from 1 run" sweep rebuild --root "$root"
+tap_run "rebuild does it" 0 "28 new rows from 1 run" sweep collect --rebuild --root "$root"
 tap_result "and removes leftovers" "$([ -z "$(find "$root" -name 'results.db.new*')" ]; echo $?)" "$(ls -A "$root")"
 tap_result "then it prints nothing" "$(sweep collect --root "$root" 2>&1 | grep -c "knows none")"
 tap_run "after a rebuild nothing is new" 0 "0 new rows from 0 runs" sweep collect --root "$root"
 cp -r "$root/sweeps/fig" "$root/sweeps/lost"; sed -i '1s/fig$/lost/' "$root/sweeps/lost/manifest.tsv"
-tap_run "a sweep that is missing is named" 0 "results.db does not know 1 of the 2 sweeps of this workspace (lost); run sweep rebuild" \
+tap_run "a sweep that is missing is named" 0 "results.db does not know 1 of the 2 sweeps of this workspace (lost); run sweep collect --rebuild" \
   sweep collect --root "$root"
 rm -r "$root/sweeps/lost"
 

@@ -188,7 +188,7 @@ printf 'not a database, but long enough to be looked at as one\n' >"$root/result
 tap_run "another file as results.db: the plan is printed, by the model" 0 "no measured speeds: " plan good.ini
 tap_run "collecting into it is refused" 1 "results.db" sweep collect --root "$root"
 tap_run "collect refuses a bad pause" 2 "--every" sweep collect --root "$root" --follow --every 0
-tap_run "rebuild takes no argument" 2 "unexpected argument" sweep rebuild --root "$root" x
+tap_run "--rebuild takes no argument" 2 "--rebuild and the name of a sweep exclude each other" sweep collect --rebuild --root "$root" x
 printf '[sweep]\nname = pole\nseeds = 1\n[env]\ntask = gym/CartPole-v1\nnum = 8\nworkers = 4\n[slurm]\nmem = 1G\n' >"$tap_dir/pole.ini"
 tap_run "Python processes are counted" 0 \
   "9 Python processes per run: at least 225 MB of memory, without the trainer; 4 of them step at once, and slurm.cpus_per_run = 1" \

@@ -106,7 +106,7 @@ archives_again() {
   "$@" >again 2>&1 || tail -1 again
   find w \( -name '*.ckpt' -o -name '.removed*' \) -printf 'left: %P\n'
 }
-tap_check "sweep archive too" "$(each_fault saved archives_again sweep archive s --yes --root w | head -5)"
+tap_check "sweep rm --checkpoints too" "$(each_fault saved archives_again sweep rm s --checkpoints --yes --root w | head -5)"
 removes_again() {
   "$@" >again 2>&1 || grep -q "there is no sweep 's'" again || tail -1 again
   find w/runs w/sweeps -mindepth 1 ! -name '??' -printf 'left: %P\n'

@@ -33,5 +33,5 @@ tap_run "more is given" 0 "2 runs submitted" sweep submit kernel --failed --mem 
 tap_wait 120 ended
 counts kernel 2 20
 tap_check "memory is the peak of the job's control group" "$(grep -L '^source=cgroup' "$SWEEP_ROOT"/runs/*/*/memory)"
-tap_run "the exceeded limit is not forgotten" 0 "40M was too little): more runs fit a node" sweep report kernel
+tap_run "the exceeded limit is not forgotten" 0 "40M was too little): more runs fit a node" sweep status kernel --cost
 tap_done

@@ -73,7 +73,7 @@ SH
   tap_wait 300 queue_empty
   counts behind 2 300
   counts ahead 2 300
-  out=$(sweep report behind --csv; sweep report ahead --csv)
+  out=$(sweep status behind --cost --csv; sweep status ahead --cost --csv)
   grep -q "finished" <<<"$out" && ! grep -qE ',-[0-9]' <<<"$out"; tap_result "no duration is negative" $? "$out"
 else
   tap_skip "clocks that are wrong" "the shim cannot be built: $(head -1 "$tap_dir/out")"
@@ -108,7 +108,7 @@ for name in hungry early; do
   starts=$(for id in $(ids_of $name); do sed -n 's/^starts=//p' "$(folder_of "$id")/job"; done | xargs)
   [ "$starts" = "1 1" ]; tap_result "each was started once" $? "$starts"
   tap_run "nor does --mem at a limit that was exceeded" 2 "ran out of memory at 8M" sweep submit $name --failed --mem 8M
-  tap_run "report names a larger one" 0 "sweep submit $name --failed --mem 100M" sweep report $name
+  tap_run "report names a larger one" 0 "sweep submit $name --failed --mem 100M" sweep status $name --cost
   tap_run "more is given" 0 "2 runs submitted" sweep submit $name --failed --mem 100M
   tap_wait 120 ended $name
   counts $name 2 100

@@ -48,7 +48,7 @@ fast
 sed 's/LIMIT = 50/LIMIT = 51/' docs/examples/corridor.c >"$study/changed.c"; build "$study/changed.c"
 tap_run "changed, it must be trusted again" 2 "that you have not trusted" walk
 tap_run "and its checkpoint was made by other code" 2 "2 unfinished runs were made by other code (corridor.so changed); --force starts them over, --keep accepts the mix" walk --trust
-tap_run "with --failed, too" 2 "made by other code" sweep submit walk --failed
+tap_run "for a run alone, too" 2 "made by other code" sweep submit walk 0
 tap_run "knowingly they go on" 0 "2 runs submitted" walk --keep
 tap_wait 120 finished 2; tap_wait 120 queue_empty
 tap_check "to their end, with both hashes" "$([ "$(grep -lE '^code=[0-9a-f]{32}\+[0-9a-f]{32}$' "$SWEEP_ROOT"/runs/*/*/state | wc -l)" = 2 ] || grep -h '^code' "$SWEEP_ROOT"/runs/*/*/state)"

@@ -51,5 +51,5 @@ id=$(ids hungry)
 peak=$(sed -n 's/^peak_mb=//p' "$(folder_of "$id")/memory")
 [ "${peak:-0}" -ge 100 ]; tap_result "memory is that of all processes of a run" $? "$(cat "$(folder_of "$id")/memory")"
 tap_run "sweep plan reports it" 0 "runs until now used at most $peak MB" sweep plan hungry --no-check
-tap_run "so does sweep report" 0 "memory     $peak MB at most" sweep report hungry
+tap_run "so does sweep status --cost" 0 "memory     $peak MB at most" sweep status hungry --cost
 tap_done

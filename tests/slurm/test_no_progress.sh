@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs that start again and again on a real Slurm: without checkpoints they fail after slurm.max_restarts starts that
-# get no further than the best one, with checkpoints they go on; sweep report counts what was done again. TAP.
+# get no further than the best one, with checkpoints they go on; sweep status --cost counts what was done again. TAP.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh
@@ -63,5 +63,5 @@ tap_run "the run without checkpoints has failed" 0 "failed: no progress in 2 sta
 failed=$(grep -l '^status=failed' "$SWEEP_ROOT"/runs/*/*/state | xargs dirname)
 tap_check "after its first start and max_restarts more that were no better" "$(grep -x 'starts=3' "$failed/job" >/dev/null && [ "$(ls "$failed"/stats.*.tsv | wc -l)" = 3 ] || cat "$failed/job")"
 tap_check "the others needed seven starts" "$(for state in $(grep -l '^status=finished' "$SWEEP_ROOT"/runs/*/*/state); do grep -qx attempt=7 "$state" || cat "$state"; done)"
-tap_check "all time of the failed run is wasted" "$(sweep report starts --csv | awk -F, '$3 == "failed" && !($6 > 0 && $7 == 0)')"
+tap_check "all time of the failed run is wasted" "$(sweep status starts --cost --csv | awk -F, '$3 == "failed" && !($6 > 0 && $7 == 0)')"
 tap_done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# After a sweep's runs on a real Slurm: the webhook called by its last task, with no user logged in, and sweep report.
+# After a sweep's runs on a real Slurm: the webhook called by its last task, with no user logged in, and sweep status --cost.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh
@@ -29,10 +29,10 @@ submit wider >/dev/null
 told_wider() { grep -q '"runs":13,"finished":13,"failed":0' "$tap_dir/told"; }
 tap_wait 60 told_wider; tap_result "also of a sweep whose other runs were finished by another sweep" $? "$(cat "$tap_dir/told")"
 tap_wait 300 queue_empty
-[ "$(sweep report wider --csv | cut -d, -f3,9 | sort | uniq -c | tr -s ' \n' ' ')" = " 12 finished, 1 finished,2.000 1 status,cpus " ]
-tap_result "runs trained by another sweep do not count as processor time" $? "$(sweep report wider --csv)"
+[ "$(sweep status wider --cost --csv | cut -d, -f3,9 | sort | uniq -c | tr -s ' \n' ' ')" = " 12 finished, 1 finished,2.000 1 status,cpus " ]
+tap_result "runs trained by another sweep do not count as processor time" $? "$(sweep status wider --cost --csv)"
 
-out=$(sweep report costs --runs 2>&1)
+out=$(sweep status costs --cost --runs 2>&1)
 said() { grep -qE "$1" <<<"$out"; tap_result "report: $2" $? "$out"; }
 said "12 runs, 12 finished, 0 started more than once" "counts"
 said "waited +median [0-9.]+ m?s" "time in the queue"
@@ -40,8 +40,8 @@ said "CPU-hours +0\.[0-9]+, 0\.000 wasted" "hours"
 said "memory +[0-9]+ MB at most" "memory"
 said "slurm.time = 00:10:00 is enough \(now 02:00:00\)|slurm.time = 00:05:00 is enough" "the time limit"
 said "slurm.mem = [0-9]+M is enough \(now 1900M" "the memory limit"
-[ "$(sweep report costs --csv | grep -c finished,1,)" = 12 ]; tap_result "report --csv" $?
-tap_run "report --json" 0 '"cpu_hours_wasted"' sweep report costs --json
+[ "$(sweep status costs --cost --csv | grep -c finished,1,)" = 12 ]; tap_result "report --csv" $?
+tap_run "report --json" 0 '"cpu_hours_wasted"' sweep status costs --cost --json
 
 # a trainer that is killed works twice: that is waste
 experiment twice 1 100
@@ -54,8 +54,8 @@ sleep 1 # nothing of it is saved
 kill -9 "$(trainer_pids)"
 fast
 tap_wait 300 queue_empty
-tap_run "report: repeated work counts as wasted" 0 '"starts": 2' sweep report twice --json
-wasted=$(sweep report twice --json | sed -nE 's/^ +"wasted_s": ([0-9.]+),/\1/p')
-awk -v s="$wasted" 'BEGIN { exit !(s > 0.05) }'; tap_result "and its seconds are counted" $? "wasted $wasted s: $(sweep report twice --runs)"
+tap_run "report: repeated work counts as wasted" 0 '"starts": 2' sweep status twice --cost --json
+wasted=$(sweep status twice --cost --json | sed -nE 's/^ +"wasted_s": ([0-9.]+),/\1/p')
+awk -v s="$wasted" 'BEGIN { exit !(s > 0.05) }'; tap_result "and its seconds are counted" $? "wasted $wasted s: $(sweep status twice --cost --runs)"
 exec 9>&-
 tap_done

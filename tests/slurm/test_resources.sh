@@ -70,7 +70,7 @@ tap_check "and leaves out the resources of other blocks" \
   "$(sweep plan "$tap_dir/part.ini" --where grid=small | grep -E 'together|resource sets|: 0 runs')"
 tap_run "the same key twice means either" 0 "runs         6" sweep plan "$tap_dir/part.ini" --where ppo.epsilon=0.2 --where ppo.epsilon=0.4
 tap_run "a value that no run has" 2 "--where ppo.epsilon=0.7: no run of part has that" sweep plan "$tap_dir/part.ini" --where ppo.epsilon=0.7
-tap_run "no such key" 2 "is not a setting; expected grid, search, seed or" sweep plan "$tap_dir/part.ini" --where epsilon=0.7
+tap_run "no such key" 2 "is not a setting; expected grid, search, seed, run or" sweep plan "$tap_dir/part.ini" --where epsilon=0.7
 sed 's/^slurm.cpus_per_run = 2/slurm.nodes = 40\nslurm.ranks_per_run = 40/' "$tap_dir/part.ini" >"$tap_dir/huge.ini"
 tap_run "a block that fits no partition is refused" 2 "runs of large: no task fits partition main" sweep submit "$tap_dir/huge.ini" --no-check
 tap_check "before the others are submitted" "$(squeue -h -o %i)"

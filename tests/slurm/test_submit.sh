@@ -135,7 +135,7 @@ chmod +x "$tap_dir/bin/sbatch"
 experiment leaving 2 20
 PATH=$tap_dir/bin:$PATH sweep submit "$tap_dir/leaving.ini" --hold >"$tap_dir/out" 2>&1 & pid=$!
 tap_wait 60 test -e "$tap_dir/asked"
-tap_run "a sweep that is being submitted is not archived" 1 "another process is submitting or changing this sweep" sweep archive leaving --yes
+tap_run "a sweep that is being submitted is not archived" 1 "another process is submitting or changing this sweep" sweep rm leaving --checkpoints --yes
 tap_run "nor removed" 1 "another process is submitting or changing this sweep" sweep rm leaving --yes
 touch "$tap_dir/go"
 wait $pid; tap_result "its submission continues" $? "$(cat "$tap_dir/out")"

@@ -142,7 +142,7 @@ def check_damage():
     data = open(PATH, "rb").read()
     with open("short.db", "wb") as file:
         file.write(data[:len(data) // 2])
-    raises(sweepdb.DamagedError, "sweep rebuild", lambda: read_all("short.db"))
+    raises(sweepdb.DamagedError, "sweep collect --rebuild", lambda: read_all("short.db"))
     path = copy("bad.db", "UPDATE iteration SET kl = 'x' WHERE run_id = (SELECT max(run_id) FROM iteration)")
     raises(sweepdb.DamagedError, "wrong type", lambda: open_numpy(path).iterations(["kl"]))
     assert len(open_numpy(path).iterations(["ddr"])["ddr"]) > 0

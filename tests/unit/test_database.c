@@ -105,7 +105,7 @@ static void test_refuses_no_databases(void **state) {
   memset(text, 'x', sizeof text - 1);
   text[sizeof text - 1] = '\0';
   write_text(database_path, text);
-  assert_refused(CORE_FAIL, "sweep rebuild");
+  assert_refused(CORE_FAIL, "sweep collect --rebuild");
   unlink(database_path);
   assert_int_equal(store_database_open(database_path, true, &database), CORE_USAGE);
   assert_false(core_files_exists(database_path)); /* reading makes no file */
@@ -158,7 +158,7 @@ static void test_damaged_pages(void **state) {
 
     if (code != CORE_OK) {
       assert_true(*core_error_message());
-      told += strstr(core_error_message(), "sweep rebuild") != NULL;
+      told += strstr(core_error_message(), "sweep collect --rebuild") != NULL;
     }
     store_query_close(&query);
     store_database_close(&database);

@@ -251,9 +251,9 @@ static void test_damaged_file(void **state) {
   store_database_close(&database);
   if (code == CORE_OK) {
     assert_true(check.findings[STORE_DAMAGE] > 0);
-    assert_found(&findings, "sweep rebuild");
+    assert_found(&findings, "sweep collect --rebuild");
   } else {
-    assert_says("sweep rebuild");
+    assert_says("sweep collect --rebuild");
   }
 }
 

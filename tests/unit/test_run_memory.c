@@ -1,4 +1,4 @@
-/* Memory of a run over all of its processes, and the limits that sweep report advises of it. */
+/* Memory of a run over all of its processes, and the limits that sweep status --cost advises of it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* results.db with another schema: it is rejected with a one-line remedy, and replaced by sweep rebuild. */
+/* results.db with another schema: it is rejected with a one-line remedy, and replaced by sweep collect --rebuild. */
 #include <sqlite3.h>
 
 #include "store/care/maintain.h"
@@ -29,7 +29,7 @@ static void test_older_is_refused(void **state) {
   (void)state;
   make_version_1();
   assert_refused("older version");
-  assert_refused("sweep rebuild");
+  assert_refused("sweep collect --rebuild");
 }
 
 /* Attempts that only the old file knows are kept: their records came later. */

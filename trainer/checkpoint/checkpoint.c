@@ -369,7 +369,8 @@ int checkpoint_newest_path(const char *directory, char path[CORE_PATH_MAX]) {
   if (core_files_exists(directory)) TRY(checkpoint_newest(&checkpoint, &iteration));
   if (iteration < 0)
     return core_error(CORE_USAGE,
-                      "%s: no checkpoint in this directory: none was written yet, or sweep archive removed them",
+                      "%s: no checkpoint in this directory: none was written yet, or sweep rm --checkpoints removed "
+                      "them",
                       directory);
   return path_of(&checkpoint, iteration, path);
 }

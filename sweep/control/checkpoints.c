@@ -1,22 +1,17 @@
-/* `sweep archive`: removes the checkpoints of sweeps and keeps results, logs and settings. */
+/* `sweep rm --checkpoints`: archives sweeps. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/files.h"
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/parallel.h"
-#include "core/terminal.h"
 #include "store/workspace/run.h"
-#include "sweep/commands.h"
 #include "sweep/control/removal.h"
+#include "sweep/control/remove.h"
 #include "sweep/spec/archived.h"
-#include "sweep/spec/sweep.h"
-
-typedef struct ArchiveOptions { SweepCommon common; bool yes, dry_run, json; } ArchiveOptions;
 
 /* The checkpoints of a sweep. */
 typedef struct Archive {
@@ -99,17 +94,11 @@ static void print_line(const char *prefix, const Archive *archive) {
   core_text_free(&text);
 }
 
-static int confirm(const ArchiveOptions *options, const Archive *archives, size_t count) {
-  char answer[16] = "";
+static int confirm(const SweepRemoveOptions *options, const Archive *archives, size_t count) {
   if (options->yes || options->dry_run) return CORE_OK;
-  if (!isatty(STDIN_FILENO) || !core_terminal_is_tty(stdout))
-    return core_error(CORE_USAGE, "sweep archive asks for confirmation, which needs a terminal; --yes archives without "
-                      "asking, --dry-run shows what would be removed");
+  TRY(sweep_remove_check_terminal());
   for (size_t i = 0; i < count; i++) print_line("", &archives[i]);
-  printf("remove these checkpoints permanently? [y/N] ");
-  fflush(stdout);
-  if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y')) return CORE_OK;
-  return core_error(CORE_FAIL, "nothing was removed");
+  return sweep_remove_ask("remove these checkpoints permanently?");
 }
 
 /* Holds the run's lease, so that no trainer writes a checkpoint meanwhile. */
@@ -142,7 +131,7 @@ static int archive_sweep(const char *root, const Archive *archive) {
   return code;
 }
 
-static void print_json(const ArchiveOptions *options, const Archive *archives, size_t count) {
+static void print_json(const SweepRemoveOptions *options, const Archive *archives, size_t count) {
   json_t *list = json_array();
   for (size_t i = 0; i < count; i++) {
     const Archive *a = &archives[i];
@@ -150,10 +139,10 @@ static void print_json(const ArchiveOptions *options, const Archive *archives, s
                                           (json_int_t)a->runs, "unfinished", (json_int_t)a->unfinished, "shared",
                                           (json_int_t)a->sweep.shared, "bytes", a->bytes));
   }
-  core_json_print(json_pack("{s:b, s:o}", "archived", !options->dry_run, "sweeps", list));
+  core_json_print(json_pack("{s:b, s:o}", "removed", !options->dry_run, "sweeps", list));
 }
 
-static int archive_all(const ArchiveOptions *options, Archive *archives, const char **operands, size_t count) {
+static int archive_all(const SweepRemoveOptions *options, Archive *archives, const char **operands, size_t count) {
   const char *root = options->common.root;
   char name[SWEEP_NAME];
   for (size_t i = 0; i < count; i++) {
@@ -165,37 +154,14 @@ static int archive_all(const ArchiveOptions *options, Archive *archives, const c
   for (size_t i = 0; i < count && !options->dry_run; i++) TRY(archive_sweep(root, &archives[i]));
   if (options->json) print_json(options, archives, count);
   else
-    for (size_t i = 0; i < count; i++) print_line(options->dry_run ? "would remove " : "archived ", &archives[i]);
+    for (size_t i = 0; i < count; i++) print_line(options->dry_run ? "would remove " : "removed ", &archives[i]);
   return CORE_OK;
 }
 
-static int archive(void *context, const char **operands, size_t count) {
-  ArchiveOptions *options = context;
-  TRY(sweep_common_open(&options->common));
+int sweep_remove_checkpoints(const SweepRemoveOptions *options, const char **operands, size_t count) {
   Archive *archives = core_memory_zero_allocate(count, sizeof *archives);
   const int code = archive_all(options, archives, operands, count);
   for (size_t i = 0; i < count; i++) sweep_removal_free(&archives[i].sweep);
   free(archives);
   return code;
-}
-
-int sweep_archive(int argc, char **argv) {
-  static const CoreManual manual = {
-    .usage = "sweep archive NAME... [options]",
-    .about = "Removes the checkpoints of sweeps, which take the most space: the trainer's, and all files that a "
-             "program has in its SWEEP_DIR. Results, logs and settings stay, so that "
-             "status, report and analyze work as before. Asks for confirmation. Running and queued runs must be ended "
-             "first (sweep stop). Without its checkpoint a run can be neither played, exported nor "
-             "resumed; submit and retry restart unfinished ones. Runs that other sweeps share keep theirs.",
-    .operands_min = 1, .operands = {"NAME"}, .operands_max = SIZE_MAX};
-
-  ArchiveOptions parsed = {0};
-  const CoreOption options[] = {
-    SWEEP_OPTION_ROOT(parsed.common),
-    {"yes", 'y', CORE_OPTION_FLAG, &parsed.yes, NULL, "archive without asking"},
-    {"dry-run", 'n', CORE_OPTION_FLAG, &parsed.dry_run, NULL,
-     "show what would be removed and its size; remove nothing"},
-    {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON; with --yes or --dry-run"},
-    {0}};
-  return core_options_run(&manual, options, argc, argv, archive, &parsed);
 }

@@ -1,15 +1,13 @@
-/* Implements `sweep report`: resource usage per run and in total, and limits that would have been enough. */
+/* Implements `sweep status --cost`: resource usage per run and in total, and limits that would have been enough. */
+#include "sweep/status/cost.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/json.h"
 #include "core/terminal.h"
-#include "sweep/commands.h"
-#include "sweep/spec/sweep.h"
 #include "sweep/status/annotations.h"
 #include "sweep/status/usage.h"
-
-typedef struct ReportOptions { SweepCommon common; bool json, csv, runs; } ReportOptions;
 
 static const char *seconds_or_dash(double seconds, char *buffer) {
   return isfinite(seconds) ? core_text_duration(seconds, buffer) : "-";
@@ -155,22 +153,17 @@ static void print_text(const char *name, const SweepUsage *usage, const SweepAnn
   if (advice->length) printf("%s", core_text_string(advice));
 }
 
-static int report(void *given, const char **operands, size_t count) {
-  ReportOptions *options = given;
-  char name[SWEEP_NAME];
+int sweep_cost_print(const SweepCostOptions *options, const char *root, const char *name) {
   SweepUsage usage;
   SweepAnnotations annotations;
   CoreText advice = {0};
 
-  if (options->json && options->csv) return core_error(CORE_USAGE, "--json and --csv cannot be combined");
-  TRY(sweep_common_open(&options->common));
-  TRY(sweep_common_name(&options->common, operands[0], name));
-  TRY(sweep_usage_read(options->common.root, name, &usage));
+  TRY(sweep_usage_read(root, name, &usage));
   sweep_usage_advise(&usage, name, &advice);
 
   SweepAnnotationFiles files;
-  sweep_annotation_files_read(options->common.root, false, &files);
-  sweep_annotations_select(options->common.root, name, &files, &annotations);
+  sweep_annotation_files_read(root, false, &files);
+  sweep_annotations_select(root, name, &files, &annotations);
   sweep_annotation_files_free(&files);
 
   if (options->json) print_json(name, &usage, &annotations, &advice);
@@ -180,23 +173,4 @@ static int report(void *given, const char **operands, size_t count) {
   core_text_free(&advice);
   sweep_usage_free(&usage);
   return CORE_OK;
-}
-
-int sweep_report(int argc, char **argv) {
-  static const CoreManual manual = {
-      .usage = "sweep report NAME [options]",
-      .about = "Resource usage of a sweep: time in the queue, time, CPU-hours and GPU-hours spent and wasted (failed "
-               "runs, repeated work), and memory, with time and memory limits that would be enough. Reads files only "
-               "and does not query Slurm.",
-      .operands_min = 1,
-      .operands = {"NAME"},
-      .operands_max = 1};
-
-  ReportOptions given = {0};
-  const CoreOption options[] = {SWEEP_OPTION_ROOT(given.common),
-                                {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "print one line per run"},
-                                {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print everything as JSON"},
-                                {"csv", 0, CORE_OPTION_FLAG, &given.csv, NULL, "print one line per run as CSV"},
-                                {0}};
-  return core_options_run(&manual, options, argc, argv, report, &given);
 }
