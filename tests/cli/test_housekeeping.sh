@@ -114,8 +114,8 @@ tap_run "the runs are finished as before" 0 "3 finished" sweep status a
 tap_run "--cost says so" 0 "  archived on 20" sweep status a --cost
 tap_check "status --json" "$(sweep status a --json | tool json 0 archived | grep -qE '^20[0-9-]+$' || echo no)"
 tap_run "again: nothing is left" 0 "removed a: checkpoints of 0 runs" sweep rm a --checkpoints --yes
-tap_run "play says why it cannot" 2 "none was written yet, or sweep rm removed --checkpoints them" trainer play -c a/0 -o x.gif
-tap_run "export too" 2 "none was written yet, or sweep rm removed --checkpoints them" trainer export a/0 --onnx x.onnx
+tap_run "play says why it cannot" 2 "none was written yet, or sweep rm --checkpoints removed them" trainer play -c a/0 -o x.gif
+tap_run "export too" 2 "none was written yet, or sweep rm --checkpoints removed them" trainer export a/0 --onnx x.onnx
 tap_run "nothing to start says nothing" 0 "nothing to start" sweep submit a --local
 tap_run "still archived" 0 "  archived on 20" sweep status a
 tap_run "submit --seeds names what is missing" 0 "a was archived on 20" sweep submit a --seeds 2 --local --wait
