@@ -263,7 +263,7 @@ class Database:
             foreign = schema.accept(self._handle)
         if foreign is not None:
             raise FormatError(f"{self.path}: changed by another program: {foreign!r} is not a table or index that sweep "
-                              "creates; rebuild it from the run logs with: sweep rebuild")
+                              "creates; rebuild it from the run logs with: sweep collect --rebuild")
         if version > SCHEMA_VERSION:
             raise VersionError(f"{self.path}: written by a newer sweep (its schema is {version}, this package reads "
                                f"{SCHEMA_VERSION}); install the package of that version")

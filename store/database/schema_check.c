@@ -165,7 +165,8 @@ static int judge_object(const char *path, sqlite3_stmt *object) {
   const bool is_whole = !has_sql || (sql && strlen(sql) == (size_t)sqlite3_column_bytes(object, 1));
   if (name && is_whole && (!has_sql || is_harmless(sql))) return CORE_OK;
   return core_error(CORE_USAGE, "%s was changed by another program: '%.60s' is not a table or index that sweep "
-                    "creates, and reading it could take any time; rebuild it from the run logs with: sweep rebuild",
+                    "creates, and reading it could take any time; rebuild it from the run logs "
+                    "with: sweep collect --rebuild",
                     path, name ? name : "");
 }
 
@@ -181,6 +182,6 @@ int store_schema_check(sqlite3 *handle, const char *path) {
 
   if ((status & 0xff) == SQLITE_INTERRUPT || (status & 0xff) == SQLITE_TOOBIG)
     return core_error(CORE_USAGE, "%s was changed by another program: its schema is longer than any of sweep, or takes "
-                      "too long to read; rebuild it from the run logs with: sweep rebuild", path);
+                      "too long to read; rebuild it from the run logs with: sweep collect --rebuild", path);
   return status == SQLITE_OK ? code : CORE_FAIL;
 }

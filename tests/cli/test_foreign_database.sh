@@ -112,20 +112,20 @@ for kind in "run~message TEXT~message TEXT AS $slow~a generated column" "iterati
   spoil() { rewrite "$table" "$from" "$to"; }
   said() { # which commands say it, and whether the remedy works
     case $command in
-      "sweep rebuild") grep -q "rows from 1 run" done ;;
+      "sweep collect --rebuild") grep -q "rows from 1 run" done ;;
       "sweep status") true ;;
-      *) grep -q "sweep rebuild" done ;;
+      *) grep -q "sweep collect --rebuild" done ;;
     esac
   }
   fresh; spoil
   tap_check "the file has $name" "$(tool sql w/results.db "SELECT sql FROM sqlite_schema WHERE name = '$table'" 2>&1 | grep -qF "$to" || cat rewritten)"
-  commands=("sweep status" "sweep collect" "sweep rebuild" "sweep bundle mine -o b.tar.zst" "analyze table" "analyze check"
+  commands=("sweep status" "sweep collect" "sweep collect --rebuild" "sweep bundle mine -o b.tar.zst" "analyze table" "analyze check"
     "analyze merge -o m.db" "analyze sql" "analyze export csv -o o" "analyze report -o o")
   tap_check "$name ends no command late" "$(for_each said)"
 done
 fresh; spoil
 tap_run "the message names the table" 2 "'sweep_run_by_run' is not a table or index that sweep creates" analyze table w/results.db
-tap_run "status names the remedy" 0 "sweep rebuild" sweep status --root w
+tap_run "status names the remedy" 0 "sweep collect --rebuild" sweep status --root w
 
 # ---- the page ends with its query
 fresh; spoil_table run
