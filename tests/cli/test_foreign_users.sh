@@ -241,7 +241,7 @@ ada sweep collect --root "$w" > /dev/null; rm -rf whole; cp -a "$w" whole
 id=$(tail -1 "$w/sweeps/mine/manifest.tsv" | cut -f2)
 for kind in manifest.tsv:pipe manifest.tsv:unreadable manifest.tsv:garbage manifest.tsv:folder manifest.tsv:link queued:pipe queued:folder queued:garbage sweep.ini:pipe; do
   problems=''
-  for command in "status" "status --json" "status mine" "collect" "archive mine --yes" "rm $id --dry-run" "rm --stale mine --dry-run" "stop" "logs $id" "rm mine --yes"; do
+  for command in "status" "status --json" "status mine" "collect" "rm mine --checkpoints --yes" "rm $id --dry-run" "rm --stale mine --dry-run" "stop" "logs $id" "rm mine --yes"; do
     rm -rf "$w"; cp -a whole "$w"; file=$w/sweeps/his/${kind%:*}; mal rm -f "$file"
     case ${kind#*:} in
       pipe) mal mkfifo "$file" ;;
