@@ -235,6 +235,8 @@ kill $editor; wait $editor 2> /dev/null
 mal sweep stop his --root "$w" --no-wait > /dev/null 2>&1
 
 # ---- a sweep of his that cannot be read
+has_none() { [ -z "$(find /proc -maxdepth 1 -uid "$1" -name '[0-9]*' 2> /dev/null)" ]; }
+tap_wait 60 has_none $mal # his executor writes into the workspace until it ends
 fresh; submit "$home/mine.ini" > /dev/null 2>&1
 mal sweep submit "$tap_dir/home.$mal/his.ini" --root "$w" --local --no-start > /dev/null 2>&1
 ada sweep collect --root "$w" > /dev/null; rm -rf whole; cp -a "$w" whole
@@ -242,7 +244,7 @@ id=$(tail -1 "$w/sweeps/mine/manifest.tsv" | cut -f2)
 for kind in manifest.tsv:pipe manifest.tsv:unreadable manifest.tsv:garbage manifest.tsv:folder manifest.tsv:link queued:pipe queued:folder queued:garbage sweep.ini:pipe; do
   problems=''
   for command in "status" "status --json" "status mine" "collect" "rm mine --checkpoints --yes" "rm $id --dry-run" "rm --stale mine --dry-run" "stop" "logs $id" "rm mine --yes"; do
-    rm -rf "$w"; cp -a whole "$w"; file=$w/sweeps/his/${kind%:*}; mal rm -f "$file"
+    tap_wait 60 rm -rf "$w"; cp -a whole "$w"; file=$w/sweeps/his/${kind%:*}; mal rm -f "$file"
     case ${kind#*:} in
       pipe) mal mkfifo "$file" ;;
       unreadable) mal install -m 600 /dev/null "$file" ;;
