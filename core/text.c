@@ -75,6 +75,12 @@ void core_text_append_shell(CoreText *text, const char *word) {
   core_text_append(text, "'");
 }
 
+uint32_t core_text_hash(const char *string) {
+  uint32_t hash = 2166136261u;
+  for (; *string; string++) hash = (hash ^ (unsigned char)*string) * 16777619u;
+  return hash;
+}
+
 char *core_text_duplicate(const char *string) {
   size_t size = strlen(string) + 1;
   return memcpy(core_memory_allocate(size), string, size);

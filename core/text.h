@@ -23,6 +23,8 @@ const char *core_text_string(const CoreText *text); /* never NULL */
 
 /* Appends a word in quotes for a POSIX shell: 'it'\''s'. */
 void core_text_append_shell(CoreText *text, const char *word);
+/* Computes FNV-1a (Fowler, Noll and Vo), for hash tables and as an index of random numbers. */
+uint32_t core_text_hash(const char *string);
 /* Copies a string. Caller frees it. */
 char *core_text_duplicate(const char *string);
 /* Copies into a fixed buffer. CORE_USAGE: it does not fit; the message names `what`. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/text.h"
 #include "tests/level_hash.h"
 
 /* ---- our own samples ------------------------------------------------------------------------------------------- */
@@ -19,9 +20,7 @@ static Quantity statistics_slots[STATISTICS_SLOTS];
 
 /* The slot of this name, or the free one where it would be. */
 static inline Quantity *statistics_slot(const char *name) {
-  uint32_t hash = 2166136261u;
-  for (const char *c = name; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
-  Quantity *slot = &statistics_slots[hash % STATISTICS_SLOTS];
+  Quantity *slot = &statistics_slots[core_text_hash(name) % STATISTICS_SLOTS];
   while (slot->name[0] && strcmp(slot->name, name) != 0)
     slot = slot == &statistics_slots[STATISTICS_SLOTS - 1] ? statistics_slots : slot + 1;
   return slot;
@@ -59,8 +58,10 @@ static inline void statistics_clear(void) {
 static inline void record_shapes(const SimLevel *level) {
   static const char *const roles[] = {"normal", "green", "blue", "red"};
   int degree[SIM_SHAPES_MAX] = {0}, by_role[4] = {0}, polygons = 0, circles = 0, fixated = 0;
+
   for (int k = 0; k < level->size.joints; k++)
     if (level->joint[k].active) degree[level->joint[k].a]++, degree[level->joint[k].b]++;
+
   for (int i = SIM_STATIC_POLYGONS; i < level->size.polygons + level->size.circles; i++) {
     const SimShape *s = level_shape_at(level, i);
     bool circle = i >= level->size.polygons, fixed = s->inverse_mass == 0;
@@ -83,10 +84,12 @@ static inline void record_shapes(const SimLevel *level) {
     record(fabs((double)s->vertex_y[0]), "rect_half_y");
     if (!fixed) record(1 / (double)s->inverse_mass, "rect_mass");
   }
+
   for (int r = 0; r < 4; r++) {
     record_named(level->polygon[0].role == r, "floor_is_%s", roles[r]);
     record_named(by_role[r], "shapes_%s_per_level", roles[r]);
   }
+
   int blue = by_role[SIM_ROLE_BLUE] + (level->polygon[0].role == SIM_ROLE_BLUE), green = by_role[SIM_ROLE_GREEN];
   record(polygons, "polygons_per_level");
   record(circles, "circles_per_level");

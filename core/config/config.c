@@ -88,10 +88,8 @@ static _Atomic uint16_t slots[SLOT_COUNT]; /* 1 + index of a row; 0: free */
 static const char *names[ROW_COUNT];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Computes FNV-1a. */
 static uint32_t hash_name(const char *name) {
-  uint32_t hash = 2166136261u;
-  for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 16777619u;
+  const uint32_t hash = core_text_hash(name);
   return hash ^ hash >> 15;
 }
 

@@ -29,17 +29,12 @@ static double normal(uint32_t world, uint32_t run, uint32_t what) {
   return first;
 }
 
-static uint32_t hash_of(const char *text) {
-  uint32_t hash = 2166136261u;
-  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 16777619u;
-  return hash;
-}
-
 /* Adds the runs of the sweep of that name. */
 static void add_sweep(AnalysisPlanned *world, const char *experiments, const char *name, int seeds) {
   char pattern[512], set[32];
   const char *const sets[] = {set};
   snprintf(set, sizeof set, "sweep.seeds=%d", seeds);
+
   for (int depth = 0; depth < 2; depth++) {
     glob_t found = {0};
     snprintf(pattern, sizeof pattern, depth ? "%s/*/*.ini" : "%s/*.ini", experiments);
@@ -127,7 +122,7 @@ static void measure_by_id(World *world) {
   for (size_t r = 0; r < world->planned.count; r++) {
     world->measured[r] = (AnalysisRunMetrics){.ended = true, .rated = true};
     for (uint32_t k = 0; k < ANALYSIS_MEASURES; k++)
-      world->measured[r].value[k] = CENTER + SD * normal(1, hash_of(world->planned.runs[r].id), k);
+      world->measured[r].value[k] = CENTER + SD * normal(1, core_text_hash(world->planned.runs[r].id), k);
   }
 }
 
