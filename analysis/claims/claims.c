@@ -233,8 +233,8 @@ static int select_x_measure(const AnalysisClaim *claim, int *x_measure) {
   return CORE_OK;
 }
 
-static int arrange(StoreDatabase *database, const AnalysisClaim *claim, const AnalysisTable *table,
-                   AnalysisCells *cells) {
+int analysis_claim_arrange(StoreDatabase *database, const AnalysisClaim *claim, const AnalysisTable *table,
+                           AnalysisCells *cells) {
   const bool is_timed = database && claim->measure == ANALYSIS_MEASURE_score_at_time;
   AnalysisArrangement arrangement = {.data = claim->data, .where = claim->where,
                                      .key = is_of_points(claim->test) ? "" : claim->key, .second = claim->second,
@@ -328,7 +328,7 @@ int analysis_claim_test(StoreDatabase *database, const AnalysisClaimsOptions *op
                              .statistic = info->statistic, .direction = info->direction, .p_for = NAN,
                              .p_against = NAN, .margin = NAN, .looks = looks, .level = look_levels[looks - 1]};
 
-  const int code = arrange(database, claim, table, &cells);
+  const int code = analysis_claim_arrange(database, claim, table, &cells);
   if (code != CORE_OK) {
     analysis_cells_free(&cells);
     return core_error_context(code, "claims.def: %s", claim->id);
@@ -365,7 +365,7 @@ bool analysis_claim_has_runs(const AnalysisClaimResult *f) {
 static int count_if_it_has_runs(const AnalysisClaim *claim, const AnalysisTable *table, size_t *count) {
   AnalysisClaimResult result = {.claim = claim};
   AnalysisCells cells;
-  const int code = arrange(NULL, claim, table, &cells);
+  const int code = analysis_claim_arrange(NULL, claim, table, &cells);
   copy_counts(&cells, &result);
   *count += analysis_claim_has_runs(&result);
   analysis_cells_free(&cells);

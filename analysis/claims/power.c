@@ -26,22 +26,27 @@ static bool has_run(const AnalysisPlanned *planned, const char *id) {
 
 void analysis_planned_add(AnalysisPlanned *planned, const CoreConfig *config, const char *id) {
   if (has_run(planned, id)) return;
+
   if (planned->count == planned->capacity) {
     planned->capacity = planned->capacity ? 2 * planned->capacity : 256;
     planned->runs = core_memory_resize(planned->runs, planned->capacity * sizeof *planned->runs);
   }
+
   AnalysisRun *run = &planned->runs[planned->count++];
   CoreConfig resolved, *effective = core_memory_allocate(sizeof *effective);
   CoreOrigin origin;
   *run = (AnalysisRun){.config = {effective, config->train.seed}, .status = STORE_FINISHED};
   snprintf(run->id, sizeof run->id, "%s", id);
   core_config_cell_id(config, run->cell);
+
   run->scaled = core_config_is_scaled(config) && core_config_resolve(config, &resolved) == CORE_OK;
   *effective = run->scaled ? resolved : *config;
   effective->scale = config->scale; /* scheme and factor tell runs apart */
+
   CoreConfig as_run = *effective;
   snprintf(as_run.scale.scheme, sizeof as_run.scale.scheme, "none");
   run->transitions_per_iteration = core_config_transitions_per_iteration(&as_run);
+
   if (config->init.from[0] && core_origin_parse(config->init.from, &origin) == CORE_OK && origin.is_run)
     memcpy(run->parent, origin.run, sizeof run->parent);
   core_error_clear();
@@ -80,27 +85,16 @@ AnalysisSpread analysis_spread_assumed(const AnalysisClaim *claim) {
   return (AnalysisSpread){range.low < 0 ? 0 : SHARE_CENTER * range.high, SHARE_SD * range.high, 0};
 }
 
-/* Returns the arrangement of a claim's runs, whichever sweep they belong to. */
-static int arrange(const AnalysisTable *table, const AnalysisClaim *claim, AnalysisCells *cells) {
-  const bool of_points = analysis_test_info(claim->test)->kind == ANALYSIS_OF_POINTS;
-  AnalysisArrangement arrangement = {"", claim->where, of_points ? "" : claim->key, claim->second,
-                                     claim->free_settings, claim->measure, -1};
-  AnalysisMeasure x;
-  if (of_points) {
-    TRY(analysis_measure_find(claim->key, &x));
-    arrangement.x_measure = (int)x;
-  }
-  return analysis_cells_create(table, &arrangement, cells);
-}
-
 int analysis_spread_measure(const AnalysisTable *table, const AnalysisClaim *claim, AnalysisSpread *spread) {
   enum { DEGREES_MIN = 3 };
   AnalysisCells cells;
   AnalysisClaimResult f = {.claim = claim};
   double squares = 0, degrees = 0, sum = 0;
   *spread = analysis_spread_assumed(claim);
-  TRY(arrange(table, claim, &cells));
+
+  TRY(analysis_claim_arrange(NULL, claim, table, &cells));
   if (cells.count > 0) analysis_cells_scale(table, &cells, &f);
+
   for (size_t c = 0; c < cells.cells; c++) {
     const double mean = analysis_cells_mean(&cells, cells.score, c);
     for (size_t i = cells.first[c]; i < cells.first[c + 1]; i++)
@@ -108,6 +102,7 @@ int analysis_spread_measure(const AnalysisTable *table, const AnalysisClaim *cla
     degrees += (double)(cells.first[c + 1] - cells.first[c] - 1);
     sum += mean;
   }
+
   if (degrees >= DEGREES_MIN && isfinite(squares) && squares > 0) {
     *spread = (AnalysisSpread){is_bounded(claim->measure) ? sum / (double)cells.cells : 0, sqrt(squares / degrees),
                                cells.count};
@@ -135,17 +130,11 @@ static double normal(uint32_t world, uint32_t run, uint32_t of) {
   return first;
 }
 
-static uint32_t hash_of(const char *text) {
-  uint32_t hash = 2166136261u;
-  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 16777619u;
-  return hash;
-}
-
 /* Returns a run's deviation in standard deviations. Runs with a common parent are correlated, as in real data. */
 static double noise(const AnalysisPlanned *planned, uint32_t world, size_t r) {
   const double own = normal(world, (uint32_t)r, 0);
   const char *parent = planned->runs[r].parent;
-  return parent[0] ? sqrt(0.8) * normal(world, hash_of(parent), 4) + sqrt(0.2) * own : own;
+  return parent[0] ? sqrt(0.8) * normal(world, core_text_hash(parent), 4) + sqrt(0.2) * own : own;
 }
 
 /* Returns the mean at the limit of the claim's null hypothesis. */
@@ -184,7 +173,7 @@ void analysis_power_fill(const AnalysisPlanned *planned, const AnalysisClaim *cl
     config.train.seed = 0;
     char cell[CORE_RUN_ID];
     core_config_cell_id(&config, cell);
-    m->value[x] = exp(2 * normal(world, hash_of(cell), 2) + 0.1 * normal(world, run, 3));
+    m->value[x] = exp(2 * normal(world, core_text_hash(cell), 2) + 0.1 * normal(world, run, 3));
   }
 }
 
@@ -283,7 +272,7 @@ void analysis_power_add_effect(const AnalysisPlanned *planned, const AnalysisCla
   if (effect == 0) return;
 
   AnalysisTable table = analysis_table_create(&selection, measured, NULL);
-  const bool is_arranged = arrange(&table, claim, &cells) == CORE_OK;
+  const bool is_arranged = analysis_claim_arrange(NULL, claim, &table, &cells) == CORE_OK;
   if (is_arranged && is_switch) {
     add_switch(&table, &cells, claim, effect, measured);
   } else if (is_arranged) {
@@ -312,6 +301,7 @@ int analysis_power_simulate(const AnalysisPlanned *planned, const AnalysisClaim 
   const AnalysisClaimsOptions options = {.looks = 1};
   const double together = LEVEL / fmax(1, (double)claims / 2);
   AnalysisTable table = analysis_table_create(&selection, NULL, NULL);
+
   long alone = 0, corrected = 0, tested = 0, failed = 0;
 #pragma omp parallel for schedule(dynamic) reduction(+ : alone, corrected, tested, failed)
   for (uint32_t world = 0; world < worlds; world++) {
@@ -328,6 +318,7 @@ int analysis_power_simulate(const AnalysisPlanned *planned, const AnalysisClaim 
     free(f.tasks);
     free(measured);
   }
+
   analysis_table_free(&table);
   if (failed > 0) return core_error(CORE_USAGE, "claims.def: %s cannot be simulated", claim->id);
   *power = (AnalysisPower){(double)alone / worlds, (double)corrected / worlds, tested > 0};
