@@ -184,6 +184,7 @@ int analysis_trials_only_sweep(const char *path, char name[128], const char **sw
   bool row = false;
   if (*sweep) return CORE_OK;
   TRY(analysis_database_open(path, &database));
+  analysis_database_keep();
   int code = store_query_open(database, "SELECT min(name) FROM sweep HAVING count(*) = 1", &query);
   if (code == CORE_OK) code = store_query_step(query, &row);
   if (code == CORE_OK && row) code = core_text_copy(name, 128, store_query_text(query, 0), "sweep");
