@@ -234,28 +234,38 @@ static bool has_jobs(const char *root, const char *name) {
   return has;
 }
 
+/* Slurm's answer for the workspace, which is needed only if a sweep was submitted to it. */
+typedef enum OnSlurm { SLURM_NOT_ASKED, SLURM_HAS_NONE, SLURM_HAS_JOBS } OnSlurm;
+
+/* Stops a sweep if it is queued here or may be in Slurm's queue. */
+static int stop_if_queued(const StopOptions *options, const char *name, OnSlurm *on_slurm, size_t *stopped) {
+  const char *root = options->common.root;
+  SweepQueueRequest request;
+  SweepSelection selection;
+  bool is_queued = false;
+  const int read = sweep_queue_read(root, name, &request, &is_queued);
+  if (read != CORE_OK) return sweep_common_pass_over(root, name, read);
+
+  const bool was_submitted = sweep_journal_exists(root, name);
+  if (was_submitted && *on_slurm == SLURM_NOT_ASKED) *on_slurm = has_jobs(root, name) ? SLURM_HAS_JOBS : SLURM_HAS_NONE;
+  if (!is_queued && !(was_submitted && *on_slurm == SLURM_HAS_JOBS)) return CORE_OK;
+
+  int code = sweep_selection_make(root, name, &selection);
+  if (code == CORE_OK) code = stop_selection(options, &selection, stopped);
+  sweep_selection_free(&selection);
+  return code;
+}
+
 /* Stops all sweeps that are queued, here or in Slurm. */
 static int stop_all(const StopOptions *options) {
-  const char *root = options->common.root;
-  enum { UNKNOWN = -1 };
-  int is_on_slurm = UNKNOWN;
+  OnSlurm on_slurm = SLURM_NOT_ASKED;
   char **names;
   size_t count, stopped = 0;
   int code = CORE_OK;
-  TRY(sweep_common_list(root, &names, &count));
+  TRY(sweep_common_list(options->common.root, &names, &count));
+
   for (size_t i = 0; i < count; i++) {
-    SweepQueueRequest request;
-    SweepSelection selection;
-    bool is_queued = false;
-    const int read = code == CORE_OK ? sweep_queue_read(root, names[i], &request, &is_queued) : code;
-    if (code == CORE_OK) code = sweep_common_pass_over(root, names[i], read);
-    const bool was_submitted = read == CORE_OK && sweep_journal_exists(root, names[i]);
-    if (was_submitted && is_on_slurm == UNKNOWN) is_on_slurm = has_jobs(root, names[i]);
-    if (read == CORE_OK && (is_queued || (was_submitted && is_on_slurm))) {
-      code = sweep_selection_make(root, names[i], &selection);
-      if (code == CORE_OK) code = stop_selection(options, &selection, &stopped);
-      sweep_selection_free(&selection);
-    }
+    if (code == CORE_OK) code = stop_if_queued(options, names[i], &on_slurm, &stopped);
     free(names[i]);
   }
   free(names);
