@@ -70,9 +70,11 @@ static int check(const char *path, Report *report) {
   StoreCheck result = {0};
   if (!core_files_exists(path))
     return core_error(CORE_USAGE, "%s: no such file; name the results.db of a workspace", path);
+
   const char *logs = analysis_database_in_workspace(path, root) ? root : NULL;
   if (report->repair && !logs)
     fprintf(stderr, "note: no directory runs/ next to the database: gaps cannot be filled from run logs\n");
+
   TRY(store_database_open(path, !report->repair, &database));
   if (store_is_merged(database) && logs) {
     core_unicode_print(stderr,
@@ -80,12 +82,15 @@ static int check(const char *path, Report *report) {
                        path);
     logs = NULL;
   }
+
   int code = report->repair ? repair(database, path, logs, report, &result)
                             : store_check(database, logs, false, tell, report, &result);
   store_database_close(&database);
   if (code != CORE_OK) return code;
+
   if (report->json) print_json(&result, report);
   else print_summary(&result, report, path);
+
   int64_t left = result.findings[STORE_DAMAGE] + result.findings[STORE_WARNING] - result.repaired;
   if (result.shorter > 0)
     return core_error(CORE_FAIL, "%lld run log%s shorter than what was imported; the rows are kept",

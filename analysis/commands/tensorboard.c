@@ -311,9 +311,11 @@ int tensorboard_export(StoreDatabase *database, const char *sweep, const Tensorb
   Board board = {.target = target, .database = database, .shown = json_object(), .defaults = json_object()};
   const CoreConfig defaults = core_config_default();
   CoreText text = {0};
+
   core_config_to_json(&defaults, &text);
   export_settings(core_text_string(&text), note_default, &board);
   core_text_free(&text);
+
   board.present = json_object();
   int code = export_runs_names(database, sweep, &board.names);
   if (code == CORE_OK) code = find_present(&board);
@@ -323,6 +325,7 @@ int tensorboard_export(StoreDatabase *database, const char *sweep, const Tensorb
   if (code == CORE_OK)
     core_unicode_print(stdout, "%lld runs, %lld events in %s; tensorboard --logdir %s\n", (long long)board.runs,
                        (long long)board.events, target->directory, target->directory);
+
   json_decref(board.names);
   json_decref(board.present);
   json_decref(board.shown);

@@ -133,9 +133,11 @@ static Need need_of(const SimModel *model, const SimCommand *command, SimScratch
   SimWavefrontContact scheduled[SIM_CONTACTS_MAX];
   int overlap_pairs = 0;
   unsigned present = 0;
+
   for (int i = 0; i < model->thruster_count; i++) n.thrusters += sim_task_thruster(&model->thruster[i], command) != 0;
   for (int i = 0; i < model->joint_count; i++)
     n.joint_wavefronts += (uint64_t)1 << SIM_WAVEFRONT_BITS * model->joint[i].wavefront;
+
   for (int kind = 0, i = 0; kind < SIM_PAIR_KINDS; kind++) {
     unsigned rank = 0;
     int active = 0;
@@ -156,6 +158,7 @@ static Need need_of(const SimModel *model, const SimCommand *command, SimScratch
       }
     }
   }
+
   n.wavefronts = sim_wavefronts_schedule(scheduled, s->contact_count);
   for (; present; present &= present - 1) n.present++;
   for (int i = 0; i < s->contact_count; i++) {
@@ -163,6 +166,7 @@ static Need need_of(const SimModel *model, const SimCommand *command, SimScratch
     reach(&n.a_rounds, scheduled[i].sum_order + 1);
     if (scheduled[i].b & SIM_WAVEFRONT_MOVES) reach(&n.b_rounds, scheduled[i].sum_order + 1);
   }
+
   return n;
 }
 

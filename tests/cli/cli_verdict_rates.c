@@ -197,6 +197,7 @@ static Counts simulate(const Case *of, const Condition *c, uint32_t worlds) {
   w.table.selection = &w.selection;
   const AnalysisClaim claim = claim_of(of);
   const AnalysisClaimsOptions options = {.looks = 1};
+
   long supported = 0, contradicted = 0, differ = 0;
 #pragma omp parallel for schedule(dynamic, 16) reduction(+ : supported, contradicted, differ)
   for (uint32_t number = 0; number < worlds; number++) {
@@ -212,6 +213,7 @@ static Counts simulate(const Case *of, const Condition *c, uint32_t worlds) {
     free(found.tasks);
     free(measured);
   }
+
   world_free(&w);
   return (Counts){supported, contradicted, differ};
 }

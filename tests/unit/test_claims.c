@@ -14,6 +14,7 @@ static void assert_verdict(const World *world, const char *id, AnalysisVerdict v
 static void test_ends(void **state) {
   const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4}, falling[] = {0.8, 0.6, 0.5, 0.4, 0.3},
                rising[] = {0.3, 0.4, 0.5, 0.6, 0.8};
+
   World world = com_world(hill, 0.03);
   assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
   assert_verdict(&world, "com_high", ANALYSIS_SUPPORTED);
@@ -23,14 +24,17 @@ static void test_ends(void **state) {
   assert_int_equal(f.cells, 5);
   assert_int_equal(f.strata, 1);
   world_free(&world);
+
   world = com_world(falling, 0.03);
   assert_verdict(&world, "com_low", ANALYSIS_CONTRADICTED);
   assert_verdict(&world, "com_high", ANALYSIS_SUPPORTED);
   world_free(&world);
+
   world = com_world(rising, 0.03);
   assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
   assert_verdict(&world, "com_high", ANALYSIS_CONTRADICTED);
   world_free(&world);
+
   const double far[] = {0.6, 0.7, 0.65, 0.68, -5}; /* one that is far below all does not hide the low end's loss */
   world = com_world(far, 0.02);
   assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
@@ -423,6 +427,7 @@ static void test_gains(void **state) {
 static void test_not_worse(void **state) {
   static const struct { double loss; AnalysisVerdict verdict; } cases[] = {
     {-0.2, ANALYSIS_SUPPORTED}, {0.01, ANALYSIS_SUPPORTED}, {0.15, ANALYSIS_CONTRADICTED}};
+
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     World world = world_create();
     for (int n = 0; n < 2; n++) {
@@ -439,6 +444,7 @@ static void test_not_worse(void **state) {
         }
       }
     }
+
     assert_verdict(&world, "reuse_doubled", cases[i].verdict);
     assert_int_equal(finding_of(&world, "reuse_doubled").runs, 2 * SEEDS);
     world_free(&world);
@@ -461,6 +467,7 @@ static void test_best_equal(void **state) {
         }
       }
     }
+
     const AnalysisClaimResult f = finding_of(&world, "com_epsilon_best");
     assert_verdict(&world, "com_epsilon_best", behind ? ANALYSIS_UNDECIDED : ANALYSIS_SUPPORTED);
     assert_int_equal(f.is_not_seen, behind);

@@ -65,9 +65,11 @@ static void test_rows(void **state) {
           run->rated = true;
         }
       }
+
       const AnalysisClaimResult f = finding_of(&world, rows[r].id);
       const AnalysisVerdict otherwise = f.claim->can ? ANALYSIS_UNDECIDED : ANALYSIS_CONTRADICTED;
       assert_true(truth || !f.claim->can || (strcmp(f.reason, "not seen in the tested range") == 0 && f.range[0]));
+
       if (f.verdict != (truth ? ANALYSIS_SUPPORTED : otherwise))
         fail_msg("%s is %s where it is %s: %g, p %g and %g %s", rows[r].id, analysis_verdict_name(f.verdict),
                  truth ? "true" : "false", f.interval.center, f.p_for, f.p_against, f.reason);

@@ -24,10 +24,12 @@ static void test_gain_of_kl(void **state) {
       }
     }
   }
+
   AnalysisClaimResult f = finding_of(&world, "com_overshoot");
   assert_int_equal(f.verdict, ANALYSIS_SUPPORTED);
   assert_int_equal(f.comparison, ANALYSIS_BY_RATIO);
   assert_true(fabs(f.interval.center - log(236.0 / 8)) < 0.2);
+
   world.measured[0].value[ANALYSIS_MEASURE_kl] = INFINITY; /* no mean, hence no verdict, and the reason is told */
   f = finding_of(&world, "com_overshoot");
   assert_int_equal(f.verdict, ANALYSIS_UNDECIDED);

@@ -117,6 +117,7 @@ static void test_switches(void **state) {
       const double level = t ? 0.9 : 0.5, wobble = 0.01 * noise(33, (uint32_t)t, (uint32_t)seed);
       add_run(&world, &low, level - 0.2 + wobble);
       memcpy(parent, world.runs[world.count - 1].id, CORE_RUN_ID);
+
       add_run(&world, &high, level + 0.01 * noise(34, (uint32_t)t, (uint32_t)seed));
       CoreConfig child = high;
       snprintf(child.init.from, sizeof child.init.from, "com 8 at 1430");
@@ -124,6 +125,7 @@ static void test_switches(void **state) {
       memcpy(world.runs[world.count - 1].parent, parent, CORE_RUN_ID);
     }
   }
+
   AnalysisClaimResult *list;
   size_t count;
   const AnalysisClaimResult f = result_of(&world, "switch_same", &list, &count);

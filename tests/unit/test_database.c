@@ -102,23 +102,29 @@ static void test_refuses_no_databases(void **state) {
   (void)state;
   StoreDatabase *database;
   char text[4096];
+
   memset(text, 'x', sizeof text - 1);
   text[sizeof text - 1] = '\0';
   write_text(database_path, text);
   assert_refused(CORE_FAIL, "sweep collect --rebuild");
+
   unlink(database_path);
   assert_int_equal(store_database_open(database_path, true, &database), CORE_USAGE);
   assert_false(core_files_exists(database_path)); /* reading makes no file */
+
   assert_int_equal(mkdir(database_path, 0700), 0);
   assert_refused(CORE_USAGE, "is a directory");
   rmdir(database_path);
+
   assert_int_equal(mkfifo(database_path, 0600), 0);
   assert_refused(CORE_USAGE, "not a regular file");
   unlink(database_path);
+
   write_text(database_path, ""); /* an empty file is an empty database */
   assert_int_equal(store_database_open(database_path, true, &database), CORE_USAGE);
   database = open_database();
   store_database_close(&database);
+
   char nowhere[CORE_PATH_MAX];
   assert_ok(core_files_path(nowhere, "%s/no/folder/results.db", root));
   assert_int_equal(store_database_open(nowhere, false, &database), CORE_FAIL);

@@ -233,9 +233,11 @@ static void test_values_of_a_program(void **state) {
 static void test_damaged_file(void **state) {
   char id[CORE_RUN_ID];
   Findings findings;
+
   for (int seed = 1; seed <= 12; seed++) make_whole_run(seed, id);
   import_all();
   spoil("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
+
   FILE *file = fopen(database_path, "r+");
   assert_non_null(file);
   fseek(file, 0, SEEK_END);
@@ -243,12 +245,14 @@ static void test_damaged_file(void **state) {
   fseek(file, (pages - 1) * 8192 + 4, SEEK_SET);
   for (int i = 0; i < 4000; i++) fputc(0x5a, file);
   fclose(file);
+
   StoreDatabase *database = NULL;
   StoreCheck check = {0};
   findings.text[0] = '\0';
   int code = store_database_open(database_path, true, &database);
   if (code == CORE_OK) code = store_check(database, NULL, false, collect, &findings, &check);
   store_database_close(&database);
+
   if (code == CORE_OK) {
     assert_true(check.findings[STORE_DAMAGE] > 0);
     assert_found(&findings, "sweep collect --rebuild");

@@ -15,8 +15,10 @@ static float element(int transpose_a, int k, const float *a, int lda, const floa
 static void test_products_have_the_librarys_bits(void **unused) {
   const CpuLibrary *library = library_with_small();
   if (library == NULL) skip();
+
   float *a = normals(1, ROOM, 1), *b = normals(2, ROOM, 1), *before = normals(3, ROOM, 1);
   float *own = normals(4, ROOM, 1), *theirs = normals(4, ROOM, 1);
+
   for (uint32_t i = 0; i < CASES; i++) {
     const CoreRandom4 r = core_random_4(11, CORE_RANDOM_TEST, 5, i, 0);
     const CoreRandom4 s = core_random_4(11, CORE_RANDOM_TEST, 6, i, 0);
@@ -25,16 +27,19 @@ static void test_products_have_the_librarys_bits(void **unused) {
     const int lda = (transposed ? m : k) + pick(s.v[0], 0, 3);
     const int ldb = n + pick(s.v[1], 0, 3), ldc = n + pick(s.v[2], 0, 3);
     const size_t bytes = (size_t)(m * ldc) * sizeof(float);
+
     memcpy(own, before, bytes), memcpy(theirs, before, bytes);
     assert_true(cpu_small_product(transposed, 0, m, n, k, a, lda, b, ldb, accumulate, own, ldc));
     library->product(transposed, 0, m, n, k, a, lda, b, ldb, accumulate, theirs, ldc);
     if (memcmp(own, theirs, bytes) != 0) fail_msg("%dx%dx%d, transposed %d, added %d", m, n, k, transposed, accumulate);
+
     const int row = pick(s.v[3] >> 16, 0, m - 1), column = pick(s.v[3] << 16, 0, n - 1);
     float sum = element(transposed, k, a, lda, b, ldb, row, column);
     if (accumulate) sum += before[row * ldc + column];
     assert_memory_equal(&sum, &own[row * ldc + column], sizeof sum);
     for (int gap = n; gap < ldc; gap++) assert_true(own[gap] == before[gap]); /* nothing outside C is written */
   }
+
   free(a), free(b), free(before), free(own), free(theirs);
 }
 

@@ -159,20 +159,24 @@ static void an_action_that_is_no_number_ends_the_episode(void **state) {
   (void)state;
   static const char *const kernels[] = {"scalar", NULL};
   SimLevelSet set = random_set();
+
   for (int i = 0; i < 2; i++) {
     float values[WORLDS * SIM_ACTIONS] = {0}, reward[WORLDS];
     uint8_t done[WORLDS], solved[WORLDS];
     if (kernels[i]) setenv("SIM_KERNELS", kernels[i], 1);
     else unsetenv("SIM_KERNELS");
     SimBatch *batch = make_batch(&set, SIM_CONTINUOUS, 0.2f);
+
     int driven = -1;
     for (int w = 0; w < WORLDS && driven < 0; w++) {
       const SimModel *model = &batch->models[batch->worlds[w].level];
       if (model->thruster_count > 0 && model->thruster[0].mass.inverse_mass > 0) driven = w;
     }
     assert_true(driven >= 0);
+
     for (int k = 0; k < SIM_ACTIONS; k++) values[driven * SIM_ACTIONS + k] = NAN;
     sim_batch_step(batch, values, &(SimStepOut){.reward = reward, .done = done, .solved = solved});
+
     for (int w = 0; w < WORLDS; w++) {
       assert_true(isfinite(reward[w]));
       if (w != driven) assert_int_equal(batch->worlds[w].episode, done[w]);
@@ -180,6 +184,7 @@ static void an_action_that_is_no_number_ends_the_episode(void **state) {
     assert_int_equal(done[driven], 1);
     assert_int_equal(solved[driven], 0);
     assert_int_equal(sim_batch_nonfinite(batch), 1);
+
     memset(values, 0, sizeof values); /* the next episode is sound */
     sim_batch_step(batch, values, &(SimStepOut){.reward = reward});
     assert_int_equal(sim_batch_nonfinite(batch), 1);

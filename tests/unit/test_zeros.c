@@ -19,9 +19,11 @@ static void put_zeros(uint32_t number, float *x, int rows, int columns) {
 static void test_products_have_the_librarys_bits(void **unused) {
   const CpuLibrary *library = library_with_small();
   if (library == NULL) skip();
+
   const size_t room = WIDE * OUT_MAX;
   float *x = normals(1, CPU_ROWS * WIDE, 1), *b = normals(2, room, 1), *before = normals(3, room, 1);
   float *own = normals(4, room, 1), *theirs = normals(4, room, 1);
+
   for (uint32_t i = 0; i < CASES; i++) {
     const CoreRandom4 r = core_random_4(13, CORE_RANDOM_TEST, 5, i, 0);
     const int rows = pick(r.v[0], 2, CPU_ROWS), columns = pick(r.v[1], 2, WIDE);
@@ -30,14 +32,17 @@ static void test_products_have_the_librarys_bits(void **unused) {
     const int m = transposed ? columns : rows, k = transposed ? rows : columns;
     const size_t bytes = (size_t)(m * n) * sizeof(float);
     CpuPatterns patterns;
+
     for (int j = 0; j < rows * columns; j++) x[j] = x[j] == 0 ? 1.5f : x[j];
     put_zeros(i, x, rows, columns);
     cpu_zeros_find(x, rows, columns, transposed, &patterns);
+
     memcpy(own, before, bytes), memcpy(theirs, before, bytes);
     assert_true(cpu_zeros_product(&patterns, transposed, m, n, k, x, columns, b, n, accumulate, own, n));
     library->product(transposed, 0, m, n, k, x, columns, b, n, accumulate, theirs, n);
     if (memcmp(own, theirs, bytes) != 0) fail_msg("%dx%dx%d, transposed %d, added %d", m, n, k, transposed, accumulate);
   }
+
   free(x), free(b), free(before), free(own), free(theirs);
 }
 
