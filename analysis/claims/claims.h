@@ -143,9 +143,11 @@ void analysis_claims_free(AnalysisClaimResult **results, size_t count);
 int analysis_claims_evaluate(StoreDatabase *database, const AnalysisSelection *selection,
                              const AnalysisClaimsOptions *options, AnalysisClaimResult **results, size_t *count);
 
-/* Arranges the runs that a claim compares; call analysis_cells_free. database: as below. CORE_USAGE: unknown setting. */
+/* Arranges the runs that a claim compares; call analysis_cells_free. database: as below. CORE_USAGE: a setting is
+ * unknown. */
 int analysis_claim_arrange(StoreDatabase *database, const AnalysisClaim *claim, const AnalysisTable *table,
                            AnalysisCells *cells);
+
 /* Tests one claim, of claims.def or of the caller's own, on the runs of a table; free f->tasks. database: as below. */
 int analysis_claim_test(StoreDatabase *database, const AnalysisClaimsOptions *options, const AnalysisClaim *claim,
                         const AnalysisTable *table, AnalysisClaimResult *f);
