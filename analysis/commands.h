@@ -6,7 +6,6 @@
 int analysis_check(int argc, char **argv);   /* maintain.c */
 int analysis_merge(int argc, char **argv);
 int analysis_export(int argc, char **argv);  /* export.c */
-int analysis_measures(int argc, char **argv); /* measures.c */
 int analysis_compare(int argc, char **argv); /* compare.c */
 int analysis_claims(int argc, char **argv);  /* claims_print.c */
 int analysis_report(int argc, char **argv);  /* report.c */

@@ -73,7 +73,6 @@ int main(int argc, char **argv) {
   static const CoreCommand others[] = {
     {"report", "write one HTML page with everything", analysis_report},
     {"claims", "test the papers' claims: supported, contradicted or undecided", analysis_claims},
-    {"measures", "measures of each run: final and best score, DDR, KL, speed ...", analysis_measures},
     {"compare", "compare two groups of runs: difference, probability of improvement, seeds needed", analysis_compare},
     {"advise", "propose what to try next, from DDR and stagnation, as an experiment file", analysis_advise},
     {"watch", "show learning curves on the terminal while a sweep runs", analysis_watch},

@@ -29,15 +29,14 @@ const AnalysisFigure analysis_figures[] = {
   {"best", "the best configuration against the budget, its setting or DDR, with intervals", analysis_figure_best},
   {"settings", "a measure of runs against one setting: sensitivity, scaling, throughput", analysis_figure_settings},
   {"heatmap", "a measure of runs over two settings, as colors", analysis_figure_heatmap},
-  {"bars", "mean, IQM and other aggregates of each configuration, with intervals",
+  {"bars", "mean, IQM and other aggregates of each configuration, with intervals; performance profiles",
    analysis_figure_bars},
-  {"profiles", "performance profiles: the share of runs above each score", analysis_figure_profiles},
   {"kl-profile", "KL between the policies of one iteration's minibatches (P003)", analysis_figure_kl_profile},
   {"coverage", "part of the state space that runs have visited (P002)", analysis_figure_coverage},
   {"layers", "weight norms and dormant units of each layer of the networks (P002)", analysis_figure_layers},
   {"search", "results of a search or a grid: best trials, importance of settings, parallel coordinates, slices",
    analysis_figure_search},
-  {"table", "the configurations in numbers: text, Markdown or LaTeX", analysis_figure_table},
+  {"table", "the configurations in numbers: text, Markdown or LaTeX; with --runs each run", analysis_figure_table},
   {NULL, NULL, NULL},
 };
 

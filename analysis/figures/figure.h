@@ -27,7 +27,6 @@ int analysis_figure_best(int argc, char **argv);
 int analysis_figure_settings(int argc, char **argv);
 int analysis_figure_heatmap(int argc, char **argv);
 int analysis_figure_bars(int argc, char **argv);
-int analysis_figure_profiles(int argc, char **argv);
 int analysis_figure_kl_profile(int argc, char **argv);
 int analysis_figure_coverage(int argc, char **argv);
 int analysis_figure_layers(int argc, char **argv);
@@ -114,5 +113,11 @@ void analysis_print_files(const AnalysisContext *context, const char *name);
 const char *analysis_key_shown(const AnalysisConfig *config, const CoreConfigRow *row, CoreText *text);
 /* Appends " n = 2: no interval, which needs 3 runs." if one of them has none. */
 void analysis_describe_missing(const AnalysisInterval *interval, size_t count, CoreText *text);
+
+/* Prints one row per run and one column for each of the measures, "final,ddr", as text, CSV or, by the request, JSON;
+ * its level set NULL: the training levels. path: the database. CORE_USAGE: unknown measure, bad budget, or an option of
+ * the selection. */
+int analysis_table_runs_print(const char *path, const AnalysisRequest *request, const char *measures, double budget,
+                              bool csv);
 
 #endif

@@ -1,5 +1,5 @@
-/* `analyze bars` and `analyze profiles`: aggregates of Agarwal et al. (2021) of each configuration over runs and
- * tasks, as bars with intervals, and performance profiles, the share of runs above each score. */
+/* `analyze bars`: aggregates of Agarwal et al. (2021) of each configuration over runs and tasks, as bars with
+ * intervals; with --profile performance profiles, the share of runs above each score. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +19,9 @@ typedef struct Bars {
   AnalysisContext context;
   AnalysisRequest request;
   AnalysisScored scored;
-  bool profiles;               /* `analyze profiles` instead of bars */
+  bool draws_profiles;         /* --profile */
   const char *group_keys, *aggregate_names, *interval_name;
-  bool bootstrap;              /* --interval bootstrap; bars only */
+  bool bootstrap;              /* --interval bootstrap; profiles have no other */
   AnalysisAggregate wanted[ANALYSIS_AGGREGATES];
   size_t wanted_count;
   AnalysisGrouping groups;
@@ -282,12 +282,16 @@ static void print_table(const Bars *b) {
   core_text_free(&runs);
 }
 
-/* ---- the commands ----------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------ */
 
 static int answer(void *figure, const char **operands, size_t count) {
   Bars *b = figure;
+  char name[128];
   CoreText csv = {0};
 
+  if (b->draws_profiles && b->interval_name)
+    return core_error(CORE_USAGE, "--interval and --profile exclude each other: profiles have bootstrap intervals");
+  if (b->draws_profiles) analysis_request_name_after(&b->request, "profile", name);
   TRY(analysis_bootstrap_find(b->interval_name, &b->bootstrap));
   TRY(find_aggregates(b));
 
@@ -297,51 +301,51 @@ static int answer(void *figure, const char **operands, size_t count) {
   TRY(analysis_group_runs_without(&b->context.selection, b->group_keys, core_config_task_keys, &b->groups));
   TRY(analysis_scored_read(&b->scored, &b->context));
   TRY(analysis_scored_refuse_mixed(&b->scored, &b->context, (const AnalysisGrouping *const[]){&b->groups}, 1));
-  if (b->profiles && !b->group_keys) TRY(analysis_scored_limit_groups(&b->scored, &b->context.selection, &b->groups));
+  if (b->draws_profiles && !b->group_keys)
+    TRY(analysis_scored_limit_groups(&b->scored, &b->context.selection, &b->groups));
 
   collect(b);
   aggregate(b);
-  if (b->profiles) make_profiles(b);
+  if (b->draws_profiles) make_profiles(b);
   if (!b->request.json) print_table(b);
 
   fflush(stdout);
-  AnalysisPlot *plot = b->profiles ? plot_profiles(b) : plot_bars(b);
-  if (b->profiles) profiles_csv(b, &csv);
+  AnalysisPlot *plot = b->draws_profiles ? plot_profiles(b) : plot_bars(b);
+  if (b->draws_profiles) profiles_csv(b, &csv);
   else bars_csv(b, &csv);
 
-  const char *interval = b->profiles || b->bootstrap ? analysis_bootstrap_description : analysis_interval_description;
+  const bool is_bootstrap = b->draws_profiles || b->bootstrap;
+  const char *interval = is_bootstrap ? analysis_bootstrap_description : analysis_interval_description;
   return analysis_figure_write(&b->context, plot, analysis_scored_query, interval, &csv);
 }
 
-static const CoreManual bars_manual = {
-  .usage = "analyze bars [results.db] [--measure NAME] [--aggregate NAME[,NAME]] [OPTIONS]",
+static const CoreManual manual = {
+  .usage = "analyze bars [results.db] [--measure NAME] [--aggregate NAME[,NAME] | --profile] [OPTIONS]",
   .about = "Each configuration as a bar: mean, median, interquartile mean (IQM) or optimality gap over its runs and "
            "tasks (Agarwal et al. 2021), with a 95 % interval over the runs of each task. Runs that differ in what "
            "they are trained on are tasks of one configuration.\n\n"
-           "Files: bars.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot bars.gp.",
-  ANALYSIS_ONE_DATABASE};
-static const CoreManual profiles_manual = {
-  .usage = "analyze profiles [results.db] [--measure NAME] [OPTIONS]",
-  .about = "Performance profiles (Agarwal et al. 2021): for each configuration the share of its runs, over all tasks, "
-           "whose score is above τ, against τ. The curve that lies higher everywhere is the better one.\n\n"
-           "Files: profiles.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot profiles.gp.",
+           "With --profile: performance profiles, for each configuration the share of its runs, over all tasks, whose "
+           "score is above τ, against τ. The curve that lies higher everywhere is the better one.\n\n"
+           "Files: bars.svg .png .pdf .csv .gp (bars-profile with --profile); the .gp draws the pictures again: "
+           "gnuplot bars.gp.",
   ANALYSIS_ONE_DATABASE};
 
-static int run(int argc, char **argv, bool profiles) {
-  Bars b = {.request = {.argc = argc, .argv = argv}, .profiles = profiles, .aggregate_names = "mean,iqm"};
+int analysis_figure_bars(int argc, char **argv) {
+  Bars b = {.request = {.argc = argc, .argv = argv}, .aggregate_names = "mean,iqm"};
 
   const CoreOption table[] = {
     {"group", 'g', CORE_OPTION_TEXT, &b.group_keys, "KEY[,KEY]",
      "one configuration for each value of these settings (default: all that vary but the task)"},
     {"aggregate", 0, CORE_OPTION_TEXT, &b.aggregate_names, "NAME[,NAME]",
      "mean, median, iqm, optimality gap (default: mean,iqm)"},
+    {"profile", 0, CORE_OPTION_FLAG, &b.draws_profiles, NULL, "draw performance profiles instead of bars"},
     ANALYSIS_SCORED_OPTIONS(b.scored),
     ANALYSIS_REQUEST_OPTIONS(b.request),
-    {profiles ? NULL : "interval", 0, CORE_OPTION_TEXT, &b.interval_name, "t|bootstrap",
-     "as in every figure, or rliable's stratified percentile bootstrap of 50 000 replicates (default: t)"},
+    {"interval", 0, CORE_OPTION_TEXT, &b.interval_name, "t|bootstrap",
+     "of bars: as in every figure, or rliable's stratified percentile bootstrap of 50 000 replicates (default: t)"},
     {0}};
 
-  int code = core_options_run(profiles ? &profiles_manual : &bars_manual, table, argc, argv, answer, &b);
+  int code = core_options_run(&manual, table, argc, argv, answer, &b);
   for (size_t g = 0; b.scores && g < b.groups.count; g++) analysis_tasks_scores_free(&b.scores[g]);
   analysis_scored_free(&b.scored);
   analysis_grouping_free(&b.groups);
@@ -351,6 +355,3 @@ static int run(int argc, char **argv, bool profiles) {
   free(b.profile);
   return code;
 }
-
-int analysis_figure_bars(int argc, char **argv) { return run(argc, argv, false); }
-int analysis_figure_profiles(int argc, char **argv) { return run(argc, argv, true); }

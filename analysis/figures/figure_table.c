@@ -1,5 +1,5 @@
 /* `analyze table`: configurations as text, Markdown, LaTeX, CSV or JSON: runs, solve rates with intervals, DDR, speed.
- * No image; writes <name>.txt, .md, .tex or .csv. */
+ * No image; writes <name>.txt, .md, .tex or .csv. With --runs: runs instead of configurations (table_runs.c). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,8 @@ typedef struct Table {
   AnalysisContext context;
   AnalysisRequest request;
   AnalysisScored scored;
-  const char *group_keys, *format_name;
+  const char *group_keys, *format_name, *measures;
+  bool lists_runs;             /* --runs */
   Format format;
   AnalysisGrouping groups;
   Row *rows;                   /* [group] */
@@ -364,8 +365,24 @@ static int find_format(Table *t) {
   return core_error(CORE_USAGE, "-o %s: --format %s writes .%s", output, t->format_name, endings[t->format]);
 }
 
+/* Prints the measures of each run; writes no file. */
+static int print_runs(const Table *t, const char *path) {
+  const char *const format = t->format_name ? t->format_name : "text";
+  const bool is_csv = strcmp(format, "csv") == 0;
+  if (t->group_keys) return core_error(CORE_USAGE, "--runs and --group exclude each other");
+  if (t->request.directory || t->request.name)
+    return core_error(CORE_USAGE, "--runs writes no file; redirect its output instead of --output or --name");
+  if (!is_csv && strcmp(format, "text") != 0)
+    return core_error(CORE_USAGE, "--format %s: with --runs, expected text or csv", format);
+  if (is_csv && t->request.json) return core_error(CORE_USAGE, "--json and --format csv exclude each other");
+  return analysis_table_runs_print(path, &t->request, t->measures ? t->measures : "final", t->scored.budget, is_csv);
+}
+
 static int answer(void *figure, const char **operands, size_t count) {
   Table *t = figure;
+  if (t->lists_runs) return print_runs(t, analysis_database_path(operands, count));
+  if (t->measures) return core_error(CORE_USAGE, "--measure requires --runs");
+
   TRY(analysis_context_open(&t->context, &t->request, analysis_database_path(operands, count)));
   TRY(find_format(t));
   TRY(analysis_scored_check(&t->scored));
@@ -380,11 +397,18 @@ static int answer(void *figure, const char **operands, size_t count) {
 }
 
 static const CoreManual manual = {
-  .usage = "analyze table [results.db] [--format text|markdown|latex|csv] [--group KEYS] [OPTIONS]",
+  .usage = "analyze table [results.db] [--format text|markdown|latex|csv] [--group KEYS | --runs] [OPTIONS]",
   .about = "The configurations in numbers: runs and those that have not ended, final and largest solve rate and the "
            "interquartile mean of the final one with 95 % intervals, DDR (geometric mean) and speed. Markdown, LaTeX "
            "and CSV are printed bare, ready for a document, --json as unrounded numbers; the file in the figures' "
-           "folder (table.txt, .md, .tex or .csv) carries its source as comments.",
+           "folder (table.txt, .md, .tex or .csv) carries its source as comments.\n\n"
+           "With --runs: one row per run and one column per --measure, on the training levels unless --level-set names "
+           "others. The measures:\n\n"
+#define X(name, words, range) "  " #name ": " words "\n"
+#include "core/config/measures.def"
+#undef X
+           "\nFurther measures are the columns of `analyze curves --y` and the metrics of programs, by name: the mean "
+           "over the last quarter of the run. Empty, or \"-\": not measured. Only claims have score_at_time.",
   ANALYSIS_ONE_DATABASE};
 
 int analysis_figure_table(int argc, char **argv) {
@@ -395,6 +419,8 @@ int analysis_figure_table(int argc, char **argv) {
      "text, markdown, latex or csv (default: by the ending of -o FILE, or text)"},
     {"group", 'g', CORE_OPTION_TEXT, &t.group_keys, "KEY[,KEY]",
      "one row for each value of these settings (default: all that vary)"},
+    {"runs", 0, CORE_OPTION_FLAG, &t.lists_runs, NULL, "one row per run: text, CSV or JSON on standard output"},
+    {"measure", 'm', CORE_OPTION_TEXT, &t.measures, "NAME[,NAME]", "with --runs: its columns (default: final)"},
     {"budget", 'b', CORE_OPTION_REAL, &t.scored.budget, "N",
      "use only the first N transitions (default: all)"},
     ANALYSIS_REQUEST_OPTIONS(t.request),

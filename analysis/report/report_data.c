@@ -106,7 +106,7 @@ static bool is_problem(StoreStatus status) {
 static void add_runs_note(size_t listed, size_t runs, json_t *root) {
   CoreText note = {0};
   core_text_appendf(&note, "%zu of %zu runs: those that failed, diverged, were lost or stopped, or have a tag, note or "
-                    "pin, at most %d; `analyze measures` lists all.", listed, runs, RUNS_MAX);
+                    "pin, at most %d; `analyze table --runs` lists all.", listed, runs, RUNS_MAX);
   json_object_set_new(root, "runs_note", analysis_report_text(core_text_string(&note)));
   core_text_free(&note);
 }

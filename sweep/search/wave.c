@@ -61,7 +61,8 @@ static int parse_metric(const char *csv, Metric *metric) {
     if (code != CORE_OK) break;
     csv = core_text_read_cell(csv, &cell, &last);
     if (last || cell.length != CORE_RUN_ID - 1) {
-      code = core_error(CORE_FAIL, "analyze measures: expected a run and its value, found '%.80s'; check that it is of "
+      code = core_error(CORE_FAIL,
+                        "analyze table --runs: expected a run and its value, found '%.80s'; check that it is of "
                         "this version", core_text_string(&cell));
       break;
     }
@@ -98,8 +99,8 @@ static void free_metric(Metric *metric) {
   *metric = (Metric){0};
 }
 
-/* Imports new rows of the sweep and reads one measure of its runs from `analyze measures`, so that searches and figures
- * use the same values. */
+/* Imports new rows of the sweep and reads one measure of its runs from `analyze table --runs`, so that searches and
+ * figures use the same values. */
 static int read_metric(const char *root, const char *sweep, const char *measure, Metric *metric) {
   char program[CORE_PATH_MAX], database[CORE_PATH_MAX];
   CoreProcessOutput output = {0};
@@ -107,8 +108,8 @@ static int read_metric(const char *root, const char *sweep, const char *measure,
   TRY(import(root, sweep));
   TRY(analyze_path(program));
   TRY(store_path_database(root, database));
-  const char *const arguments[] = {program,     "measures", database, "--sweep", sweep,
-                                   "--measure", measure,    "--csv",  NULL};
+  const char *const arguments[] = {program,     "table", "--runs",   database, "--sweep", sweep,
+                                   "--measure", measure, "--format", "csv",    NULL};
   int code = run_analyze(arguments, &output);
   if (code == CORE_OK && output.out.length > 0) code = parse_metric(output.out.data, metric);
   core_process_output_free(&output);
@@ -199,7 +200,7 @@ static int check_measured(const SweepSpec *spec, const SweepSearch *search, cons
   if (unmeasured < runs) return CORE_OK;
   return core_ini_error(&spec->ini, entry,
                         "goal: none of the %zu runs of [%s] that have ended has a value of %s, so "
-                        "nothing can be proposed; choose a measure that they have (analyze measures --sweep %s), "
+                        "nothing can be proposed; choose a measure that they have (analyze table --runs --sweep %s), "
                         "or see why they failed (sweep status %s)",
                         runs, search->entry->section, space->measure, spec->name, spec->name);
 }

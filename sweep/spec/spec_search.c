@@ -110,7 +110,7 @@ void sweep_search_help(CoreHelp *help) {
       {"method = random", "independent samples (default)"},
       {"method = sobol", "Sobol' points, which cover spaces of few settings more evenly"},
       {"method = tpe", "tree-structured Parzen estimator: waves of trials proposed from finished ones"},
-      {"goal = max final", "max or min, and a measure (analyze measures --help) or a metric (its mean at the end)"},
+      {"goal = max final", "max or min, and a measure (analyze table --runs --help) or a metric (its mean at the end)"},
       {"seeds = N", "seeds per trial"},
       {"startup = N", "tpe: number of random trials at the start (default: 10)"},
       {"wave = N", "tpe: trials per wave (default: 8)"},

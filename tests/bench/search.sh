@@ -53,7 +53,7 @@ setting_of() { # RUN: its searched settings on a line
     END { n = split(keys, key, " "); for (i = 1; i <= n; i++) printf "%s%s", value[key[i]], i < n ? " " : "\n" }
     ' "$SWEEP_ROOT/runs/${1:0:2}/$1/config.ini"
 }
-finals() { analyze measures "$SWEEP_ROOT/results.db" --sweep "$1" --measure final --csv | tail -n +2; } # SWEEP: run,value
+finals() { analyze table --runs "$SWEEP_ROOT/results.db" --sweep "$1" --measure final --format csv | tail -n +2; } # SWEEP: run,value
 best() { # SWEEP: the setting of its best finished run
   local run value
   finals "$1" | while IFS=, read -r run value; do

@@ -57,7 +57,7 @@ tap_run "exports agree about them" 0 "good" tool export "$tap_dir"
 
 # ---- runs without evaluations, without rows, of one seed, of unequal lengths
 cp "$db" "$tap_dir/none.db"; tool sql "$tap_dir/none.db" "DELETE FROM evaluation"
-for figure in curves "settings --x com" "heatmap --x com --y epsilon" bars profiles ddr-vs-solve; do
+for figure in curves "settings --x com" "heatmap --x com --y epsilon" bars "bars --profile" ddr-vs-solve; do
   # shellcheck disable=SC2086
   tap_expect "${figure%% *} without evaluations says so" 1 "has an evaluation yet|has a value of final" draw ${figure%% *} "$tap_dir/none.db" ${figure#"${figure%% *}"}
 done
@@ -83,7 +83,7 @@ cp "$db" "$tap_dir/newer.db"; tool sql "$tap_dir/newer.db" "PRAGMA user_version 
 says() { case $1 in cut) echo "rebuild" ;; noise) echo "not a database of sweep" ;; other) echo "another program" ;; empty) echo "contains no results yet" ;; newer) echo "newer version" ;; esac; }
 for file in cut noise other empty newer; do
   wrong=
-  for command in curves bars profiles table ddr-vs-solve "heatmap --x com --y epsilon" "settings --x com" kl-profile coverage claims report \
+  for command in curves bars "bars --profile" table ddr-vs-solve "heatmap --x com --y epsilon" "settings --x com" kl-profile coverage claims report \
     "compare com=8 com=128" "advise --hours 1" "export csv" check "merge -o $tap_dir/merged.db"; do
     name=${command%% *} rest=${command#"${command%% *}"}
     [ "$name" = export ] && name="export csv" rest="-o $tap_dir/x"

@@ -159,7 +159,7 @@ tap_run "and shown by a plan" 0 "2 finished runs were made by other code (reward
 figure=(analyze curves "$root/results.db" --sweep walk --where num=2 -o "$tap_dir/figures")
 tap_run "a figure that averages over them says so" 0 "warning: 1 configuration has runs by different code (rewards.py changed); --where code=HASH takes those of one" "${figure[@]}"
 tap_check "in its caption too" "$(grep -rqF "runs by different code" "$tap_dir/figures" || ls "$tap_dir/figures")"
-tap_run "so do measures" 0 "runs by different code" analyze measures "$root/results.db"
+tap_run "so do measures" 0 "runs by different code" analyze table --runs "$root/results.db"
 tap_run "and a report" 0 "runs by different code" analyze report "$root/results.db" -o "$tap_dir/report" --no-figures
 tap_check "on its page" "$(grep -rqF "runs by different code" "$tap_dir/report" || echo missing)"
 sed 's/name = walk/name = wide/; s/num = 2/num = 4/; s/seeds = 2/seeds = 3/' "$study/walk.ini" >"$study/wide.ini"
@@ -167,8 +167,8 @@ tap_run "another configuration, by the code of now" 0 "3 finished" sweep submit 
 tap_run "a comparison gives no verdict" 1 "num=2: no verdict: 1 configuration has runs by different code (rewards.py changed)" analyze compare "$root/results.db" num=2 num=4
 tap_run "of runs by one code it does" 0 "too few runs for a verdict" analyze compare "$root/results.db" num=2 num=4 --where "code=$(query "SELECT code FROM run WHERE json_extract(config, '$.env.num') = 4 LIMIT 1")"
 tap_run "with different code it shows the differences" 0 "were trained with different code (rewards.py changed)" analyze compare "$root/results.db" "code=$first" num=4
-tap_run "a code that no run has" 1 "no run has this tag, pin or code" analyze measures "$root/results.db" --where code=0123
-tap_run "a code that is none" 2 "expected leading digits of a code hash" analyze measures "$root/results.db" --where code=xyz
+tap_run "a code that no run has" 1 "no run has this tag, pin or code" analyze table --runs "$root/results.db" --where code=0123
+tap_run "a code that is none" 2 "expected leading digits of a code hash" analyze table --runs "$root/results.db" --where code=xyz
 tap_run "it need not be confirmed again" 0 "nothing to start" walk submit --local
 [ "$(query "SELECT count(DISTINCT code) FROM run")" = 2 ]; tap_result "the runs record the difference" $?
 tap_run "--force starts them over" 0 "3 finished" walk submit --local --wait --force

@@ -33,7 +33,7 @@ tap_check "all ids read as numbers" "$(grep -vE '^([0-9]{16}|[0-9]+e[0-9]+)$' <<
 analyze export csv $db -o export >/dev/null
 sweep status ids --csv >export/status.csv
 sweep status ids --cost --csv >export/report.csv
-analyze measures $db --csv >export/measures.csv
+analyze table --runs $db --format csv >export/measures.csv
 analyze sql $db --csv "SELECT id, seed FROM run" >export/sql.csv
 analyze ddr-vs-solve $db -o figures >/dev/null 2>&1; cp figures/ddr-vs-solve.csv export/
 for table in run sweep_run attempt evaluation iteration metric run_ddr run_summary status report measures sql ddr-vs-solve; do
@@ -48,7 +48,7 @@ if found != ids: print("found only", found)
 PY
 )"
 done
-tap_check "JSON has plain ids" "$(analyze measures $db --json | grep -c '"run": "[0-9e]*"' | grep -qx 3 || analyze measures $db --json | head -5
+tap_check "JSON has plain ids" "$(analyze table --runs $db --json | grep -c '"run": "[0-9e]*"' | grep -qx 3 || analyze table --runs $db --json | head -5
   analyze ddr-vs-solve $db -o figures --json 2>/dev/null | grep -q "'[0-9]" && echo "with apostrophe")"
 first=$(head -1 <<<"$ids")
 tap_run "commands take an id from a CSV" 0 "finished" sweep logs "'$first"

@@ -28,7 +28,7 @@ tap_check "and does not prefer them" "$(compare | grep 'B scores higher')"
 tap_expect "nor at a budget that they passed with NaN" 0 "^B: lr=10 +3 +0.5 " compare --budget 100
 tap_expect "but at one before" 0 "B scores higher" compare --budget 3
 tap_run "a late mean has no value" 1 "nothing to compare" compare --measure metric.reward
-tap_check "measures has neither" "$(analyze measures $db --sweep nan --measure final,best,metric.reward | grep diverged | grep '0\.9')"
+tap_check "measures has neither" "$(analyze table --runs $db --sweep nan --measure final,best,metric.reward | grep diverged | grep '0\.9')"
 tap_expect "settings counts them" 0 "3 diverged" analyze settings $db --sweep nan --x lr --measure metric.reward -o f
 tap_expect "table as well" 0 'runs 3, final -,' analyze table $db --sweep nan -o f
 analyze ddr-vs-solve $db --sweep nan -b 100 -o f >out 2>&1

@@ -48,8 +48,13 @@ same "mean" "$(rows bars | awk -F, '/,mean,/ { print $(NF-2) }')" "$mean"
 same "interquartile mean" "$(rows bars | awk -F, '/,iqm,/ { print $(NF-2) }')" "$mean"
 same "optimality gap" "$(rows bars | awk -F, '/optimality/ { print $(NF-2) }')" "$(awk '{ print 1 - $1 }' <<<"$mean")"
 rows bars | awk -F, '{ if (!($(NF-1) <= $(NF-2) && $(NF-2) <= $NF)) exit 1 }'; tap_result "values lie inside their intervals" $?
-tap_run "profiles" 0 "configuration" draw profiles "$db" --where algo.name=ppo_ewma
-same "the share of runs above a score" "$(rows profiles | awk -F, '$(NF-4) == 0.5 { print $(NF-2) }')" \
+tap_run "profiles" 0 "configuration" draw bars --profile "$db" --where algo.name=ppo_ewma
+tap_run "profiles have no other interval" 2 "exclude each other" draw bars --profile "$db" --interval t
+tap_run "a table of configurations has no measures" 2 "--measure requires --runs" draw table "$db" --measure kl
+tap_run "a table of runs has no groups" 2 "exclude each other" analyze table --runs "$db" --group com
+tap_run "a table of runs writes no file" 2 "redirect its output" analyze table --runs "$db" -o "$f"
+tap_run "a table of runs is text or CSV" 2 "expected text or csv" analyze table --runs "$db" --format latex
+same "the share of runs above a score" "$(rows bars-profile | awk -F, '$(NF-4) == 0.5 { print $(NF-2) }')" \
   "$(awk -F, '{ n[$1] += $3 > 0.5; k[$1]++; if (k[$1] == 3) print n[$1] / 3 }' "$tap_dir/final")"
 cp "$f/bars.csv" "$tap_dir/first"
 OMP_NUM_THREADS=3 draw bars "$db" --where algo.name=ppo_ewma --aggregate mean,iqm,median,"optimality gap" >/dev/null
@@ -172,10 +177,11 @@ tap_check "runs with infinite values are counted" "$(tr '\n' ' ' <"$tap_dir/out"
 # of one run a task no bootstrap knows a spread: no interval, as of every other kind
 cp "$db" "$tap_dir/single.db"
 tool sql "$tap_dir/single.db" "UPDATE run SET config = json_set(config, '$.env.difficulty', CAST(seed AS TEXT))"
-for figure in "bars --group com" "settings --x com --aggregate iqm" "curves --group com --aggregate iqm" "profiles --group com"; do
-  option="--interval bootstrap"; [ "${figure%% *}" = profiles ] && option=
+for figure in "bars --group com" "settings --x com --aggregate iqm" "curves --group com --aggregate iqm" "bars --profile --group com"; do
+  option="--interval bootstrap" name=${figure%% *}
+  [ "${figure% --group*}" = "bars --profile" ] && option='' name=bars-profile
   draw $figure "$tap_dir/single.db" -w algo=ppo_ewma $option >"$tap_dir/out" 2>&1
-  tap_check "${figure%% *}: no interval of one run a task" "$(rows "${figure%% *}" | awk -F, '{ n++ } $(NF-1) $NF != "" { print; exit }
+  tap_check "$name: no interval of one run a task" "$(rows "$name" | awk -F, '{ n++ } $(NF-1) $NF != "" { print; exit }
     END { if (!n) print "no rows" }'; grep -F -- '[0' "$tap_dir/out" | head -2)"
 done
 
@@ -209,7 +215,7 @@ slanted() { tr '\n\t' '  ' <"$1" | grep -o "stroke='rgb([^>]* d='M[^']*'" | sed 
   END { if (strokes < 40) print strokes + 0 " strokes" }'; }
 draw bars "$db" >/dev/null; tap_check "bars' intervals and their caps are level or upright" "$(slanted "$f/bars.svg" | head -3)"
 [ "$(grep -c 'with vectors nohead' "$f/bars.gp")" = 2 ]; tap_result "and drawn as strokes: a line of two points has slanted ends in a PNG" $?
-draw profiles "$db" --group algo.name >/dev/null; tap_check "profiles go in steps" "$(slanted "$f/profiles.svg" | head -3)"
+draw bars --profile "$db" --group algo.name >/dev/null; tap_check "profiles go in steps" "$(slanted "$f/bars-profile.svg" | head -3)"
 draw heatmap "$db" --x com --y epsilon >"$tap_dir/out"
 grep -q '^ppo.epsilon . ppo.com  *none ' "$tap_dir/out" && grep -q ' –.*–' "$tap_dir/out" && grep -q 'n = 3 runs; –: no run' "$tap_dir/out"
 tap_result "a heat map's table has the picture's words" $? "$(cat "$tap_dir/out")"
@@ -218,7 +224,7 @@ grep -qE '>(Number: mean of n = 3 runs; –: no run\.)' "$f/heatmap.svg"; tap_re
 # ---- on a terminal of any width, no line is longer, and nothing is cut
 if command -v script >/dev/null; then
   for width in 60 80 120; do
-    for figure in "settings $db --x com" "heatmap $db --x com --y epsilon" "bars $db --aggregate mean,iqm,median" "profiles $db" "ddr-vs-solve $db" \
+    for figure in "settings $db --x com" "heatmap $db --x com --y epsilon" "bars $db --aggregate mean,iqm,median" "bars --profile $db" "ddr-vs-solve $db" \
       "curves $db --y solve_rate,kl,entropy --group algo.name"; do
       script -qc "stty cols $width rows 50; analyze $figure -o $f" /dev/null </dev/null 2>&1 | tr -d '\r' | grep -v "^$f/" >"$tap_dir/out"
       tap_check "${figure%% *} at $width columns" "$(LC_ALL=C tr -d '\200-\277' <"$tap_dir/out" | awk -v w="$width" 'length($0) > w { print } END { if (NR < 8) print NR " lines" }'
@@ -281,12 +287,12 @@ tap_run "layers that were not logged" 1 "metrics.layers = true" draw layers "$db
 refused "an unknown column of layers" "did you mean dormant?" layers "$db" --y dormat
 tap_run "KL profiles that were not written" 1 "metrics.profile_every" draw kl-profile "$db" --group algo.name
 tap_simulate "$tap_dir/young" 1 1; rm -rf "$tap_dir/young/runs"
-for figure in "settings --x com" "heatmap --x com --y seed" bars profiles table; do
+for figure in "settings --x com" "heatmap --x com --y seed" bars "bars --profile" table; do
   # shellcheck disable=SC2086
   tap_run "$figure of runs that have not begun" 1 "no run has a value" draw ${figure%% *} "$tap_dir/young/results.db" ${figure#"${figure%% *}"}
 done
 tap_simulate "$tap_dir/one" 1 20
-for figure in "settings --x com --group none" "heatmap --x com --y epsilon" "bars" "profiles" "table" "curves --aggregate iqm"; do
+for figure in "settings --x com --group none" "heatmap --x com --y epsilon" "bars" "bars --profile" "table" "curves --aggregate iqm"; do
   # shellcheck disable=SC2086
   tap_run "$figure with a single seed" 0 "(1 seed" draw ${figure%% *} "$tap_dir/one/results.db" ${figure#"${figure%% *}"}
 done

@@ -22,7 +22,7 @@ journal() { # DATABASE TARGET: a hot journal that names a super-journal
 # Commands that read the database
 commands=("sweep status" "sweep status mine --runs" "sweep status --json" "sweep plan mine" "sweep collect" "sweep collect --rebuild"
   "sweep bundle mine -o b.tar.zst" "sweep annotate mine --tag x" "sweep submit mine --failed --dry-run" "sweep rm mine --dry-run" "sweep status mine --cost"
-  "analyze table" "analyze check" "analyze check --repair" "analyze report -o o" "analyze curves -o o" "analyze measures"
+  "analyze table" "analyze check" "analyze check --repair" "analyze report -o o" "analyze curves -o o" "analyze table --runs"
   "analyze export csv -o o" "analyze export parquet -o o" "analyze merge -o m.db" "analyze sql")
 for_each() { # CHECK: runs each command on a fresh copy that `spoil` has changed, then CHECK
   local command bad=''

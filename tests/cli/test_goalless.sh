@@ -35,7 +35,7 @@ check "also as one of several columns" says '^evaluation.episode_return +com 512
 run analyze settings "$db" --x ppo.com -o "$tap_dir/out_d"; check "settings" table 'final return \[95 %\]'
 run analyze bars "$db" -o "$tap_dir/out_d"; check "bars" table 'final return'
 run analyze heatmap "$db" --x ppo.com --y ppo.epsilon -o "$tap_dir/out_d"; check "heatmap" table 'final return'
-run analyze profiles "$db" --measure best -o "$tap_dir/out_d"; check "profiles" table 'max return'
+run analyze bars --profile "$db" --measure best -o "$tap_dir/out_d"; check "profiles" table 'max return'
 run analyze table "$db" -o "$tap_dir/out_d"; check "table" table 'final [1-9][0-9][0-9] '
 run analyze compare "$db" com=8 com=512; check "compare" table 'A - B: -[12][0-9][0-9] '
 run analyze advise "$db" -o "$tap_dir/next.ini"; check "advise" table 'final score [1-9][0-9][0-9]'

@@ -8,7 +8,7 @@ f=$tap_dir/figures work=$tap_dir/work db=$tap_dir/work/results.db
 tap_simulate "$work" 6 40
 if ! command -v gnuplot >/dev/null; then tap_skip "importance over a grid" "no gnuplot"; tap_done; fi
 # A grid of COM and lambda, of which only COM matters: seeds 3 to 5 become seeds 0 to 2 with another lambda.
-analyze measures "$db" >/dev/null # imports the runs
+analyze table --runs "$db" >/dev/null # imports the runs
 cp "$db" "$tap_dir/grid.db"
 tool sql "$tap_dir/grid.db" "UPDATE run SET config = json_set(config, '$.ppo.gae_lambda', 0.8, '$.train.seed', seed - 3), seed = seed - 3 WHERE seed > 2"
 search() { analyze search "$@" -o "$f"; }

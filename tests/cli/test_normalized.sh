@@ -25,7 +25,7 @@ rows() { grep -v '^#' "$out/$1.csv"; }
 # ---- an evaluation before training is no result of it, neither as a score nor as a return
 cp "$db" "$tap_dir/young.db"
 tool sql "$tap_dir/young.db" "DELETE FROM evaluation WHERE iteration > 0 AND run_id IN (SELECT id FROM run WHERE seed = 0)" >/dev/null
-tap_check "the untrained policy has no final return" "$(analyze measures "$tap_dir/young.db" --measure final,final_return,best_return --csv |
+tap_check "the untrained policy has no final return" "$(analyze table --runs "$tap_dir/young.db" --measure final,final_return,best_return --format csv |
   awk -F, 'NR > 1 { n += $2 == ""; m += $3 == "" && $4 == "" } END { if (n != 12 || m != n) print n, m }')"
 
 # ---- Atari: each game between its own constants

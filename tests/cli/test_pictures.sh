@@ -35,7 +35,7 @@ tap_run "curves of one sweep" 0 "12 finished" analyze curves "$db" --sweep rates
 grep -q "panels: " <(tr '\n' ' ' <"$f/one.svg"); tap_result "the caption names the settings of lines and panels" $?
 long=env.task,env.morphologies,env.num,train.total_steps,ppo.num_steps,ppo.num_minibatches,ppo.epochs,ppo.epsilon,ppo.learning_rate,net.width
 tap_run "curves with labels of ten settings" 0 "14 finished" analyze curves "$db" --group "$long" --name long -o "$f"
-for figure in bars profiles ddr-vs-solve table layers; do analyze $figure "$db" -o "$f" >/dev/null 2>&1; done
+for figure in bars "bars --profile" ddr-vs-solve table layers; do analyze $figure "$db" -o "$f" >/dev/null 2>&1; done
 analyze settings "$db" --x ppo.learning_rate -o "$f" >/dev/null 2>&1
 analyze bars "$db" --group "$long" --name long-bars -o "$f" >/dev/null 2>&1
 texts "figures of two sweeps, and of long labels" "$f"/*.svg

@@ -160,7 +160,7 @@ sed -e 's/^name = searched/name = named_goal/' -e '/^goal = /d' -e 's/^\[search 
   searched.ini > named_goal.ini
 tap_run "or by any of its metrics" 0 "6 finished" timeout 120 sweep submit named_goal.ini --wait
 tap_run "which analyze search takes, too" 0 "late own" analyze search w/results.db --sweep named_goal -o f.svg
-tap_run "and analyze measures" 0 "metric.own" analyze measures w/results.db --sweep named_goal --measure own,entropy
+tap_run "and analyze table --runs" 0 "metric.own" analyze table --runs w/results.db --sweep named_goal --measure own,entropy
 { own rungs 'sh train.sh {steps} {lr} {seed}' | sed -e 's/^lr = 0.25, 0.5/lr = 0.1, 0.2, 0.3, 0.4/' -e 's/^seeds = 2/seeds = 1/'
   printf '[stop]\nrule = asha\nmin = 20\neta = 2\nevery = 0.2\n'; } > rungs.ini
 SLOW=1 timeout 200 sweep submit rungs.ini --wait > out 2>&1

@@ -72,10 +72,10 @@ says "their source" 'by functional ANOVA' "$(tr -s '\n ' '  ' <<<"$out")"
 says "what it is of" '8 of 8 trials \(sobol\) for min kl' "$out"
 json=$(analyze search work/results.db --sweep sobol --json)
 tap_check "--json: the best first" "$(for i in 0 1 2 3 4 5 6 7; do tool json trials $i value <<<"$json"; done | awk 'NR > 1 && $1 < last { print } { last = $1 }')"
-kl_of_best=$(analyze measures work/results.db --sweep sobol --measure kl --csv |
+kl_of_best=$(analyze table --runs work/results.db --sweep sobol --measure kl --format csv |
   grep -E "$(tool json trials 0 runs <<<"$json" | tr -d '[]" ' | tr , '|')" | awk -F, '{ s += log($2) } END { printf "%.9g", exp(s / NR) }')
 tap_check "a trial's value is the mean over its runs, the geometric one of KL" "$(tool json trials 0 value <<<"$json" | awk -v b="$kl_of_best" '{ d = $1 / b - 1; if (d * d > 1e-10) print $1, b }')"
-tap_check "and it is the best of all" "$(analyze measures work/results.db --sweep sobol --measure kl --csv | awk -F, 'NR > 1 { n++; if ($2 == "") print } END { if (n != 24) print n " rows" }')"
+tap_check "and it is the best of all" "$(analyze table --runs work/results.db --sweep sobol --measure kl --format csv | awk -F, 'NR > 1 { n++; if ($2 == "") print } END { if (n != 24) print n " rows" }')"
 share=$(tool json importance ppo.learning_rate <<<"$json")
 tap_check "importances are shares" "$(awk -v s="$share" 'BEGIN { if (!(s >= 0 && s <= 1)) print s }')"
 for what in parallel slices; do
@@ -84,13 +84,13 @@ for what in parallel slices; do
   tap_check "$what: and a CSV row per trial" "$([ "$(grep -cE '^[0-7],3,3,[0-9.e-]+,[1-4],' "work/figures/search-$what.csv")" = 8 ] || cat "work/figures/search-$what.csv")"
 done
 tap_run "another measure" 0 "for min final" analyze search work/results.db --sweep sobol --measure final
-tap_run "measures" 0 "kl" analyze measures work/results.db --sweep sobol --measure kl,final
+tap_run "measures" 0 "kl" analyze table --runs work/results.db --sweep sobol --measure kl,final
 two="SELECT run_id, avg(score) FROM (SELECT run_id, coalesce(solve_rate, episode_return) AS score, row_number() OVER (PARTITION BY
   run_id ORDER BY transitions DESC) AS n FROM evaluation WHERE run_id IN (SELECT run_id FROM sweep_run WHERE sweep = 'sobol')) WHERE n <= 2 GROUP BY run_id"
 tap_check "last_two is the mean of a run's last two evaluations" "$(diff \
-  <(analyze measures work/results.db --sweep sobol --measure last_two --csv | awk -F, 'NR > 1 { printf "%s %.9g\n", $1, $NF }' | sort) \
+  <(analyze table --runs work/results.db --sweep sobol --measure last_two --format csv | awk -F, 'NR > 1 { printf "%s %.9g\n", $1, $NF }' | sort) \
   <(analyze sql work/results.db "$two" --csv | awk -F, 'NR > 1 { printf "%s %.9g\n", $1, $2 }' | sort))"
-tap_run "an unknown measure" 2 "did you mean" analyze measures work/results.db --measure finall
+tap_run "an unknown measure" 2 "did you mean" analyze table --runs work/results.db --measure finall
 tap_run "several sweeps, and none is named" 2 "name the sweep with --sweep NAME" analyze search work/results.db
 tap_run "a sweep that is not there" 2 "no sweep" analyze search work/results.db --sweep nothing
 tap_run "a search that is not there" 2 "has no search t; it has: s" analyze search work/results.db --sweep sobol --search t

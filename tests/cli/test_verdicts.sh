@@ -163,7 +163,7 @@ for shape in "64 64 0.1024,0.49971" "125 80 0.1,0.5"; do
     eval.count=10 algo.name=ppo_ewma" ppo.com=8,64)"
   fill "$root" "" '{ run(iterations, "finished"); eval(0, 0)
     for (i = 1; i <= iterations; i++) if (int(i * 10 / iterations) > int((i - 1) * 10 / iterations)) eval(i, i * each / 1e6) }'
-  says "a tenth and a half of $envs x $steps" ",$expected" analyze measures "$root/results.db" --measure early,gain --csv
+  says "a tenth and a half of $envs x $steps" ",$expected" analyze table --runs "$root/results.db" --measure early,gain --format csv
 done
 
 # ---- a budget of scaled runs is scaled once
@@ -171,7 +171,7 @@ root=$tap_dir/budget
 submit "$root" experiments/fig9_scaling.ini --profile study --set sweep.seeds=3
 fill "$root" "" '{ run(iterations, "finished"); eval(0, 0)
   for (i = 1; i <= iterations; i++) if (int(i * 12 / iterations) > int((i - 1) * 12 / iterations)) { eval(i, i * each / 1e7); stat(i, "kl=0.01") } }'
-values=$(analyze measures "$root/results.db" --measure final --budget 375000 --csv | awk -F, '
+values=$(analyze table --runs "$root/results.db" --measure final --budget 375000 --format csv | awk -F, '
   NR > 1 && ($NF < 0.0375 || $NF > 0.0394)
   END { if (NR < 49) print NR " lines" }')
 tap_check "--budget of scaled runs" "$values"

@@ -16,7 +16,7 @@ for figure in fig1b fig3b fig10 fig11 onpolicy-fig2 onpolicy-fig3 onpolicy-fig6 
   draw $figure $figure results.db
 done
 draw bars bars results.db --sweep onpolicy_fig6_pqn
-draw profiles profiles results.db --sweep fig8_ddr --group algo.name
+draw profiles bars results.db --profile --sweep fig8_ddr --group algo.name --name bars
 draw dark curves results.db --sweep fig8_ddr --y kl --style dark --name curves
 rm -rf gallery gallery.txt
 du -sh "$target"

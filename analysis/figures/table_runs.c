@@ -1,4 +1,4 @@
-/* `analyze measures`: one row per run, one column per measure. `sweep submit` calls it to evaluate the trials of a
+/* `analyze table --runs`: one row per run, one column per measure. `sweep submit` calls it to evaluate the trials of a
  * search (sweep/search/wave.c). */
 #include <math.h>
 #include <stdio.h>
@@ -6,28 +6,24 @@
 #include <string.h>
 
 #include "analysis/commands.h"
+#include "analysis/figures/figure.h"
 #include "analysis/plot/csv.h"
 #include "analysis/runs/codes.h"
 #include "analysis/runs/measures.h"
-#include "core/command/options.h"
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/terminal.h"
 
 typedef struct Measures {
-  const char *sweep, *level_set, *names;
-  double budget;
-  CoreOptionList where;
-  bool json, csv;
   AnalysisMeasure list[ANALYSIS_MEASURES_ALL];
   size_t count;
   AnalysisSelection selection;
   AnalysisRunMetrics *measured;
 } Measures;
 
-static int read_names(Measures *m) {
+static int read_names(Measures *m, const char *names) {
   CoreText item = {0};
-  const char *rest = m->names, *start;
+  const char *rest = names, *start;
   size_t columns = 0;
   int code = CORE_OK;
   while (code == CORE_OK && core_ini_next_item(&rest, &item, &start)) {
@@ -102,50 +98,31 @@ static void print_table(const Measures *m) {
   core_table_destroy(&table);
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
-static int answer(void *given, const char **operands, size_t count) {
-  Measures *m = given;
-  StoreDatabase *database;
-  if (m->json && m->csv) return core_error(CORE_USAGE, "--json and --csv exclude each other");
-  if (!(m->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions");
-  TRY(analysis_database_open(analysis_database_path(operands, count), &database));
-  int code = read_names(m);
-  if (code == CORE_OK) code = analysis_select_runs(database, m->sweep, m->where.items, m->where.count, &m->selection);
-  if (code == CORE_OK) analysis_codes_warn(&m->selection);
-  if (code == CORE_OK)
-    code = analysis_measures_read(database, &m->selection, m->level_set, m->budget, &m->measured);
-  if (code == CORE_OK) {
-    if (m->json) print_json(m);
-    else if (m->csv) print_csv(m);
-    else print_table(m);
-  }
-  store_database_close(&database);
-  return code;
+static int read_and_print(StoreDatabase *database, const AnalysisRequest *request, double budget, bool csv,
+                          Measures *m) {
+  TRY(analysis_select_runs(database, request->sweep, request->where.items, request->where.count, &m->selection));
+  analysis_codes_warn(&m->selection);
+  TRY(analysis_measures_read(database, &m->selection, request->level_set, budget, &m->measured));
+
+  if (request->json) print_json(m);
+  else if (csv) print_csv(m);
+  else print_table(m);
+  return CORE_OK;
 }
 
-static const CoreManual manual = {
-  .usage = "analyze measures [results.db] [--measure NAME[,NAME...]] [options]",
-  .about = "Prints the measures of each run, one row per run and one column per measure. The measures:\n\n"
-#define X(name, words, range) "  " #name ": " words "\n"
-#include "core/config/measures.def"
-#undef X
-           "\nFurther measures are the columns of `analyze curves --y` and the metrics of programs, by name: the mean "
-           "over the last quarter of the run. Empty, or \"-\": not measured. Only claims have score_at_time.",
-  .operands = {"DATABASE"}, .operands_max = 1, .hint = "expected one database, or none for that of the workspace"};
+int analysis_table_runs_print(const char *path, const AnalysisRequest *request, const char *measures, double budget,
+                              bool csv) {
+  Measures m = {0};
+  StoreDatabase *database;
+  if (!(budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions");
+  TRY(read_names(&m, measures));
+  TRY(analysis_database_open(path, &database));
 
-int analysis_measures(int argc, char **argv) {
-  Measures m = {.names = "final"};
-  const CoreOption table[] = {
-    {"measure", 'm', CORE_OPTION_TEXT, &m.names, "NAME[,NAME]", "which (default: final)"},
-    {"sweep", 0, CORE_OPTION_TEXT, &m.sweep, "NAME[,NAME]", "only the runs of these sweeps (default: all runs)"},
-    {"where", 'w', CORE_OPTION_LIST, &m.where, "KEY=VALUE", "only runs with this setting"},
-    {"level-set", 0, CORE_OPTION_TEXT, &m.level_set, "NAME", "evaluation levels (default: train)"},
-    {"budget", 'b', CORE_OPTION_REAL, &m.budget, "N", "use only the first N transitions (default: all)"},
-    {"json", 0, CORE_OPTION_FLAG, &m.json, NULL, "print JSON"},
-    {"csv", 0, CORE_OPTION_FLAG, &m.csv, NULL, "print CSV"},
-    {0}};
-  const int code = core_options_run(&manual, table, argc, argv, answer, &m);
+  const int code = read_and_print(database, request, budget, csv, &m);
+
+  store_database_close(&database);
   free(m.measured);
   analysis_selection_free(&m.selection);
   return code;
