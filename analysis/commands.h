@@ -10,7 +10,6 @@ int analysis_compare(int argc, char **argv); /* compare.c */
 int analysis_claims(int argc, char **argv);  /* claims_print.c */
 int analysis_report(int argc, char **argv);  /* report.c */
 int analysis_advise(int argc, char **argv);  /* advise.c */
-int analysis_watch(int argc, char **argv);   /* watch.c */
 
 extern const CoreCompletion analysis_completions[]; /* complete.c */
 

@@ -75,7 +75,6 @@ int main(int argc, char **argv) {
     {"claims", "test the papers' claims: supported, contradicted or undecided", analysis_claims},
     {"compare", "compare two groups of runs: difference, probability of improvement, seeds needed", analysis_compare},
     {"advise", "propose what to try next, from DDR and stagnation, as an experiment file", analysis_advise},
-    {"watch", "show learning curves on the terminal while a sweep runs", analysis_watch},
     {"check", "check for damage, orphans, gaps and changed logs; --repair fixes them", analysis_check},
     {"merge", "merge databases of several clusters", analysis_merge},
     {"export", "export to CSV, JSON lines, TensorBoard or MLflow", analysis_export},

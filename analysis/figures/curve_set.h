@@ -48,6 +48,7 @@ typedef struct AnalysisCurveSet {
   const char *y_names, *x_name, *group_keys, *panel_keys, *best_keys, *aggregate_name, *interval_name, *log_axes,
     *panel_range, *references;
   bool log_x, log_y;
+  bool is_terminal, is_watched; /* --terminal, --watch */
   bool is_worst_ranked;      /* whether evaluations of runs that diverged or failed go on with their first value */
   /* parsed options */
   const AnalysisColumn *columns[ANALYSIS_CURVE_COLUMNS];
@@ -103,5 +104,7 @@ void analysis_curve_set_title(const AnalysisCurveSet *set, const AnalysisColumn 
 bool analysis_curve_set_is_log(const AnalysisCurveSet *set, size_t column);
 /* Describes the interval for files: analysis_interval_description, or that of another kind. */
 void analysis_curve_set_interval(const AnalysisCurveSet *set, CoreText *text);
+/* Appends the lines as pictures of braille characters, for stdout's width and height, with a line about the runs. */
+void analysis_curve_set_append_terminal(const AnalysisCurveSet *set, CoreText *text);
 
 #endif

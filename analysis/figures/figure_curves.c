@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "analysis/figures/curve_styles.h"
 #include "analysis/figures/curve_set.h"
@@ -394,10 +395,55 @@ static int set_log_axes(AnalysisCurveSet *set) {
                                                      : core_error(CORE_USAGE, "--log %s: expected x, y or xy", axes);
 }
 
+static bool has_active_runs(const AnalysisSelection *selection) {
+  size_t ended = 0;
+  while (ended < selection->count && selection->runs[ended].status != STORE_RUNNING &&
+         selection->runs[ended].status != STORE_PENDING)
+    ended++;
+  return ended < selection->count;
+}
+
+/* Reads and draws once. *is_active: whether some runs are running or waiting; then runs without a value yet are no
+ * error. */
+static int draw_on_terminal(const AnalysisCurveSet *options, const char *path, CoreLive *live, bool *is_active) {
+  AnalysisCurveSet set = *options;
+  CoreText text = {0};
+  int code = analysis_curve_set_read(&set, path);
+  *is_active = options->is_watched && has_active_runs(&set.context.selection);
+
+  if (code == CORE_OK) analysis_curve_set_append_terminal(&set, &text);
+  else if (code == CORE_FAIL && *is_active) core_text_appendf(&text, "%s\n", core_error_message());
+  if (code == CORE_FAIL && *is_active) code = CORE_OK;
+  if (code == CORE_OK) core_live_draw(live, core_text_string(&text), !*is_active);
+
+  core_text_free(&text);
+  analysis_curve_set_free(&set);
+  return code;
+}
+
+static int show_on_terminal(const AnalysisCurveSet *options, const char *path) {
+  enum { REDRAW_S = 2, PIPE_S = 60 };
+  CoreLive live = {.stream = stdout, .plain_every_s = PIPE_S};
+  bool is_active;
+  TRY(draw_on_terminal(options, path, &live, &is_active));
+  while (is_active) {
+    nanosleep(&(struct timespec){.tv_sec = REDRAW_S}, NULL);
+    TRY(draw_on_terminal(options, path, &live, &is_active));
+  }
+  return CORE_OK;
+}
+
 static int answer(void *figure, const char **operands, size_t count) {
   AnalysisCurveSet *set = figure;
   char name[128];
   TRY(set_log_axes(set));
+
+  const bool is_terminal = set->is_terminal || set->is_watched;
+  if (is_terminal && set->request.json) return core_error(CORE_USAGE, "--terminal and --json exclude each other");
+  if (is_terminal && (set->request.directory || set->request.name))
+    return core_error(CORE_USAGE, "--terminal writes no file: leave out --output and --name");
+  if (is_terminal) return show_on_terminal(set, analysis_database_path(operands, count));
+
   if (strcmp(set->y_names, "solve_rate") != 0) analysis_request_name_after(&set->request, set->y_names, name);
   TRY(analysis_curve_set_read(set, analysis_database_path(operands, count)));
   if (set->request.json) print_json(set);
@@ -434,6 +480,9 @@ int analysis_figure_curves(int argc, char **argv) {
      "(default: t)"},
     {"log", 0, CORE_OPTION_TEXT, &set.log_axes, "x|y|xy",
      "axes to draw logarithmically (default: y of KL, DDR, update norms)"},
+    {"terminal", 't', CORE_OPTION_FLAG, &set.is_terminal, NULL, "draw on the terminal and write no files"},
+    {"watch", 0, CORE_OPTION_FLAG, &set.is_watched, NULL,
+     "the same, redrawn with new results until every run has ended; in a pipe once a minute"},
     ANALYSIS_COMMON_OPTION(set.request),
     ANALYSIS_REQUEST_OPTIONS(set.request),
     {0}};

@@ -85,8 +85,11 @@ void analysis_codes_describe(const AnalysisSelection *selection, CoreText *text)
 }
 
 void analysis_codes_warn(const AnalysisSelection *selection) {
+  static bool has_warned = false; /* curves --watch reads again and again */
   CoreText text = {0};
-  analysis_codes_describe(selection, &text);
+  if (!has_warned) analysis_codes_describe(selection, &text);
+  has_warned = true;
+
   if (text.length > 0) fprintf(stderr, "warning: %s\n", text.data);
   core_text_free(&text);
 }

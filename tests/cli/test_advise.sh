@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# analyze advise and analyze watch on workspaces whose runs follow a known model. TAP.
+# analyze advise and analyze curves --terminal on workspaces whose runs follow a known model. TAP.
 set -u
 . tests/cli/tap.sh
 export NO_COLOR=1 COLUMNS=100
@@ -39,30 +39,35 @@ tool sql "$tap_dir/begun.db" "UPDATE run SET config = json_set(config, '$.init.f
 tap_run "advise: runs begun from others are reported" 0 "3 runs started from other runs' checkpoints" analyze advise "$tap_dir/begun.db" -o "$ini"
 tap_run "advise: and sweep plan takes the file" 0 "seeds        3" sweep plan "$ini" --root "$tap_dir/work"
 
-# ---- watch
-tap_run "watch: a sweep that has ended is drawn once" 0 "36 runs, 0 running or waiting" analyze watch two_grids --root "$tap_dir/work"
-tap_run "watch: the best configuration is first" 0 "com 512 (3 of 3 runs)" analyze watch two_grids --root "$tap_dir/work" --once
-tap_run "watch: curves are drawn" 0 "⠒" analyze watch two_grids --root "$tap_dir/work" --once
+# ---- curves on the terminal
+cd "$tap_dir/work" || exit 1
+tap_run "terminal: curves and the number of runs" 0 "36 runs of 12 configurations (3 seeds each): 3" analyze curves --terminal --panel none
+tap_run "terminal: the best configuration is first" 0 "com 512 (3 of 3 runs)" analyze curves -t --sweep two_grids --group com --panel none
+tap_run "terminal: curves are drawn" 0 "⠒" analyze curves -t --group com --panel none
 # whole on a small screen: a title, curves with round numbers at their left, the x axis, a legend, nothing beyond the edge
 for size in "60 16" "80 24" "120 40"; do
   set -- $size
-  COLUMNS=$1 LINES=$2 analyze watch two_grids -r "$tap_dir/work" --once >"$tap_dir/picture" 2>&1
-  tap_check "watch at $1 x $2 is whole" "$(LC_ALL=C tr -d '\200-\277' <"$tap_dir/picture" | LC_ALL=C awk -v columns="$1" -v lines="$2" '
-    length($0) >= columns { print "to the edge: " $0 } / 0 .*solve rate against transitions .*328 k$/ { axis = NR } / 0.621 .*com 512 \(3 of 3 runs\)$/ { legend = NR }
+  COLUMNS=$1 LINES=$2 analyze curves -t --group com --panel none >"$tap_dir/picture" 2>/dev/null
+  tap_check "terminal of $1 x $2 is whole" "$(LC_ALL=C tr -d '\200-\277' <"$tap_dir/picture" | LC_ALL=C awk -v columns="$1" -v lines="$2" '
+    length($0) >= columns { print "to the edge: " $0 } / 0 .*solve rate against transitions .*328 k$/ { axis = NR } / 0.6[0-9]* .*com 512 \(3 of 3 runs\)$/ { legend = NR }
     NR > 1 && !axis && match($0, /^ *[0-9.]+ /) { n++; v = $1 + 0; if (v * 20 != int(v * 20)) print "no round number: " v }
     END { if (NR >= lines) print NR " lines"; if (NR < 12 || !axis || legend != axis + 1) print "axis " axis ", legend " legend " of " NR; if (n < 2) print n + 0 " numbers" }')"
 done
-tap_run "watch: the database itself, as for figures" 0 "36 evaluated" analyze watch "$tap_dir/work/results.db" two_grids --once
-tap_run "watch: and the sweep by --sweep" 0 "36 evaluated" analyze watch "$tap_dir/work/results.db" --sweep two_grids --once
-tap_run "watch: the workspace of SWEEP_ROOT" 0 "36 evaluated" env SWEEP_ROOT="$tap_dir/work" analyze watch two_grids --once
-tap_run "watch: the sweep twice" 2 "twice" analyze watch "$tap_dir/work/results.db" two_grids --sweep two_grids
-tap_run "watch: no sweep" 2 "missing name of a sweep" analyze watch
-tap_run "watch: an unknown sweep" 2 "did you mean two_grids" analyze watch two_grid --root "$tap_dir/work"
-tap_run "watch: no workspace" 2 "no such file" analyze watch x --root "$tap_dir"
-tap_run "watch: a bad interval" 2 "--interval" analyze watch x --interval 0
-tap_run "watch --help" 0 "Usage:" analyze watch --help
+# the ends of the lines are the means of the table, the best first
+analyze curves -t --group com --panel none | grep -oE '━━ *[0-9.]+ *com [0-9]+' | awk '{ print $NF, $2 }' | sort >"$tap_dir/drawn"
+analyze curves --group com --panel none -o "$tap_dir/figures" >/dev/null
+grep -v '^#' "$tap_dir/figures/curves.csv" | awk -F, 'NR > 1 && $2 != "" { end[$2] = $(NF-2) } END { for (c in end) printf "%s %.3g\n", c, end[c] }' | sort >"$tap_dir/means"
+tap_check "terminal: the legend has the figure's last means" "$(diff "$tap_dir/drawn" "$tap_dir/means"; [ -s "$tap_dir/drawn" ] || echo "none")"
+tap_run "terminal: a log axis has powers of ten" 0 "0.01 " analyze curves -t --y kl --panel none --group com
+tap_run "terminal: a picture for each panel" 0 "com 512 (3 of 3 runs)" analyze curves -t
+[ "$(analyze curves -t 2>/dev/null | grep -c 'solve rate against')" = 2 ]; tap_result "and its axes" $?
+tap_run "terminal: no files" 2 "writes no file" analyze curves -t -o x
+tap_run "terminal: no JSON" 2 "exclude each other" analyze curves -t --json
+tap_run "terminal: an unknown sweep" 2 "did you mean two_grids" analyze curves -t --sweep two_grid
+tap_run "watch: runs that have all ended are drawn once" 0 "34 finished" analyze curves --watch
 $make_workspace "$tap_dir/young" 1 1 && rm -rf "$tap_dir/young/runs"
-tap_run "watch: nothing measured yet" 0 "no evaluation yet" analyze watch two_grids --root "$tap_dir/young" --once
+tap_run "terminal: nothing measured yet" 1 "has an evaluation yet" analyze curves -t "$tap_dir/young/results.db"
+cd - >/dev/null || exit 1
 
 tap_run "advise --json" 0 '"told_from_second": ' analyze advise "$db" -w algo=ppo -o "$ini" --json
 
@@ -72,10 +77,10 @@ sed -i "s/^status=.*/status=stopped/; s/^host=.*/host=elsewhere/; /^crc32=/d" "$
 status=$(grep -c '^status=stopped' "$state/$first/state")
 if [ "$status" = 1 ]; then
   sed -i "s/^status=.*/status=running/; s/^heartbeat.*=.*/heartbeat_unix_s=$(date +%s)/" "$state/$first/state"
-  analyze watch two_grids --root "$tap_dir/work" --interval 0.2 >"$tap_dir/picture" 2>&1 &
+  analyze curves --watch "$tap_dir/work/results.db" >"$tap_dir/picture" 2>&1 &
   pid=$!
-  tap_wait 60 grep -q "1 running or waiting" "$tap_dir/picture"
-  sleep 0.5 # the next look
+  tap_wait 60 grep -q "1 running" "$tap_dir/picture"
+  sleep 3 # the next look
   tap_result "watch continues while a run is active" "$(kill -0 $pid 2>/dev/null; echo $?)" "$(cat "$tap_dir/picture")"
   sed "s/^status=.*/status=finished/" "$state/$first/state" >"$state/$first/state.tmp" && mv "$state/$first/state.tmp" "$state/$first/state"
   tap_wait 60 bash -c "! kill -0 $pid 2>/dev/null"

@@ -48,5 +48,5 @@ run analyze sql "$db" --csv "SELECT count(*) FROM run_summary JOIN
   USING (run_id) JOIN evaluation AS l ON l.run_id = e.run_id AND l.iteration = e.last AND l.level_set = 'train'
   WHERE best_return = e.best AND last_return = l.episode_return"
 check "and the returns" says '^36$'
-run analyze watch "$db" --once two_grids; check "watch draws returns" table 'return against transitions'
+run analyze curves "$db" --terminal; check "the terminal shows returns" table 'return against transitions'
 tap_done
