@@ -101,7 +101,7 @@ $(call archives,%):
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
 $(BUILD)/bin/sweep: $(BUILD)/obj/sweep/main.o $(call archives,sweep slurm analysis store core)
 $(BUILD)/bin/trainer: $(BUILD)/obj/trainer/main.o $(call archives,trainer sim store core)
-$(BUILD)/bin/analyze: $(BUILD)/obj/analysis/main.o $(call archives,analysis store core)
+$(BUILD)/bin/analyze: $(BUILD)/obj/analysis/main.o $(call archives,analysis sweep store core)
 $(BUILD)/bin/trainer: LIBS_ALL += $(LIBS_TRAINER)
 $(BUILD)/bin/sweep $(BUILD)/bin/analyze: LIBS_ALL += $(LIBS_HTTP)
 $(BUILD)/bin/sweep: LIBS_ALL += -larchive

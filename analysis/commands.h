@@ -8,6 +8,7 @@ int analysis_merge(int argc, char **argv);
 int analysis_export(int argc, char **argv);  /* export.c */
 int analysis_compare(int argc, char **argv); /* compare.c */
 int analysis_claims(int argc, char **argv);  /* claims_print.c */
+int analysis_import(int argc, char **argv); /* import/import.c */
 int analysis_report(int argc, char **argv);  /* report.c */
 int analysis_advise(int argc, char **argv);  /* advise.c */
 

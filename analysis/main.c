@@ -77,6 +77,7 @@ int main(int argc, char **argv) {
     {"advise", "propose what to try next, from DDR and stagnation, as an experiment file", analysis_advise},
     {"check", "check for damage, orphans, gaps and changed logs; --repair fixes them", analysis_check},
     {"merge", "merge databases of several clusters", analysis_merge},
+    {"import", "bring runs of Weights & Biases, TensorBoard or CSV into a workspace", analysis_import},
     {"export", "export to CSV, JSON lines, TensorBoard or MLflow", analysis_export},
   };
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) commands[count++] = others[i];

@@ -117,10 +117,10 @@ int analysis_table_runs_print(const char *path, const AnalysisRequest *request, 
   Measures m = {0};
   StoreDatabase *database;
   if (!(budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions");
-  TRY(read_names(&m, measures));
-  TRY(analysis_database_open(path, &database));
+  TRY(analysis_database_open(path, &database)); /* registers the metrics of programs, which are measures */
 
-  const int code = read_and_print(database, request, budget, csv, &m);
+  int code = read_names(&m, measures);
+  if (code == CORE_OK) code = read_and_print(database, request, budget, csv, &m);
 
   store_database_close(&database);
   free(m.measured);

@@ -57,6 +57,31 @@ bool store_manifest_line(char *line, int64_t *index, const char **id) {
   return core_text_to_int(line, index) && *index >= 0 && store_is_run_id(*id);
 }
 
+int store_manifest_write(const char *root, const char *name, const char (*ids)[CORE_RUN_ID], size_t count) {
+  char path[CORE_PATH_MAX];
+  CoreText text = {0};
+  TRY(store_path_sweep(root, name, "manifest.tsv", path));
+  core_text_appendf(&text, "# manifest %d %s\n" STORE_MANIFEST_COLUMNS "\n", STORE_MANIFEST_VERSION, name);
+  for (size_t i = 0; i < count; i++) core_text_appendf(&text, "%zu\t%s\n", i, ids[i]);
+  const int code = core_files_write_atomic(path, core_text_string(&text), text.length);
+  core_text_free(&text);
+  return code;
+}
+
+bool store_sweep_is_imported(const char *root, const char *name) {
+  char path[CORE_PATH_MAX], *text;
+  size_t size;
+  bool is_imported = false;
+  const bool is_read = store_path_sweep(root, name, "sweep.ini", path) == CORE_OK &&
+                       core_files_read(path, 0, &text, &size) == CORE_OK;
+  if (is_read) {
+    is_imported = strstr(text, "\n[import]\n") != NULL;
+    free(text);
+  }
+  core_error_clear();
+  return is_imported;
+}
+
 /* Appends a sweep's runs that begin with `prefix`, or the one at index `wanted` if it is not negative, and sets *top to
  * the highest index. Ignores invalid lines. */
 static int read_members(const char *root, const char *name, const char *prefix, int64_t wanted, int64_t *top,

@@ -34,5 +34,11 @@ void store_run_label(const char *root, const char *id, const CoreConfig *config,
 
 /* Splits a line of manifest.tsv, "index <tab> run", at the tab; false: another line. */
 bool store_manifest_line(char *line, int64_t *index, const char **id);
+/* Writes sweeps/NAME/manifest.tsv, atomically; the caller holds manifest.lock. */
+int store_manifest_write(const char *root, const char *name, const char (*ids)[CORE_RUN_ID], size_t count);
+/* Whether the sweep's runs were made by another tool (analyze import): its sweep.ini has a section [import]. */
+bool store_sweep_is_imported(const char *root, const char *name);
+enum { STORE_MANIFEST_VERSION = 1 };
+#define STORE_MANIFEST_COLUMNS "index\trun"
 
 #endif

@@ -8,15 +8,12 @@
 #include "core/memory.h"
 #include "sweep/program/tail.h"
 
-/* Fields of a line. */
-typedef struct Fields { char **items; size_t count; char *text; } Fields;
-
 struct ProgramCsv {
   ProgramFile file;
   ProgramTail tail;
   ProgramSeries *series;
-  Fields names;                 /* names of the columns; count 0: not read yet */
-  Fields comment;               /* last comment before them */
+  ProgramCsvFields names;                 /* names of the columns; count 0: not read yet */
+  ProgramCsvFields comment;               /* last comment before them */
   char separator;
   bool is_earlier;              /* the rows belong to earlier attempts */
   ProgramSink *sink;            /* during a read */
@@ -33,14 +30,13 @@ ProgramFile *program_csv_file(ProgramCsv *table) { return &table->file; }
 
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
-static void free_fields(Fields *fields) {
+void program_csv_fields_free(ProgramCsvFields *fields) {
   free(fields->items);
   free(fields->text);
-  *fields = (Fields){0};
+  *fields = (ProgramCsvFields){0};
 }
 
-/* Returns the separator that a line of names has most of. */
-static char find_separator(const char *line, size_t length) {
+char program_csv_find_separator(const char *line, size_t length) {
   static const char separators[] = ",;\t";
   size_t counts[3] = {0}, best = 0;
   bool is_quoted = false;
@@ -70,8 +66,8 @@ static char *end_field(char *c, char separator) {
   return c;
 }
 
-static Fields split(const char *line, size_t length, char separator) {
-  Fields fields = {.text = core_memory_allocate(length + 1)};
+ProgramCsvFields program_csv_split(const char *line, size_t length, char separator) {
+  ProgramCsvFields fields = {.text = core_memory_allocate(length + 1)};
   size_t capacity = 0;
   memcpy(fields.text, line, length);
   fields.text[length] = '\0';
@@ -104,7 +100,7 @@ static bool is_blank(const char *field) { return field[strspn(field, " \t")] == 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 /* Whether the line names columns: no field is a number, and one is the name of a column, or all are distinct texts. */
-static bool is_later_header(const ProgramCsv *table, const Fields *fields) {
+static bool is_later_header(const ProgramCsv *table, const ProgramCsvFields *fields) {
   bool is_known = false, are_distinct = fields->count > 1;
   for (size_t i = 0; i < fields->count; i++) {
     const char *field = fields->items[i];
@@ -117,7 +113,7 @@ static bool is_later_header(const ProgramCsv *table, const Fields *fields) {
   return is_known || are_distinct;
 }
 
-static bool is_all_numbers(const Fields *fields) {
+static bool is_all_numbers(const ProgramCsvFields *fields) {
   for (size_t i = 0; i < fields->count; i++)
     if (!is_number(fields->items[i])) return false;
   return true;
@@ -126,34 +122,35 @@ static bool is_all_numbers(const Fields *fields) {
 /* Takes the names of the columns from a line, unless it is one of numbers, whose names are those of a comment. Returns
  * whether the line has been used up. */
 static bool read_names(ProgramCsv *table, const char *line, size_t length) {
-  table->separator = find_separator(line, length);
-  Fields fields = split(line, length, table->separator);
+  table->separator = program_csv_find_separator(line, length);
+  ProgramCsvFields fields = program_csv_split(line, length, table->separator);
   if (!is_all_numbers(&fields)) {
     table->names = fields;
     return true;
   }
 
   table->names = table->comment;
-  table->comment = (Fields){0};
+  table->comment = (ProgramCsvFields){0};
   if (table->names.count == 0) { /* a table without names */
     CoreText text = {0};
     for (size_t i = 0; i < fields.count; i++) core_text_appendf(&text, "%scolumn%zu", i ? "," : "", i + 1);
-    table->names = split(text.data, text.length, ',');
+    table->names = program_csv_split(text.data, text.length, ',');
     core_text_free(&text);
   }
-  free_fields(&fields);
+  program_csv_fields_free(&fields);
   return false;
 }
 
 static void read_comment(ProgramCsv *table, const char *line, size_t length) {
   const size_t skipped = strspn(line, "# \t");
   if (skipped >= length) return;
-  free_fields(&table->comment);
-  table->comment = split(line + skipped, length - skipped, find_separator(line + skipped, length - skipped));
+  program_csv_fields_free(&table->comment);
+  const char separator = program_csv_find_separator(line + skipped, length - skipped);
+  table->comment = program_csv_split(line + skipped, length - skipped, separator);
 }
 
 /* Passes a row on. One with more fields than names is damaged: it may have numbers like 10,000. */
-static void emit_row(ProgramCsv *table, const Fields *fields) {
+static void emit_row(ProgramCsv *table, const ProgramCsvFields *fields) {
   ProgramSink *sink = table->sink;
   double value;
   for (size_t i = table->names.count; i < fields->count; i++) {
@@ -184,14 +181,14 @@ static void read_table_line(void *context, const char *line, size_t length) {
   }
   if (table->names.count == 0 && read_names(table, line, length)) return;
 
-  Fields fields = split(line, length, table->separator);
+  ProgramCsvFields fields = program_csv_split(line, length, table->separator);
   if (is_later_header(table, &fields)) {
-    free_fields(&table->names);
+    program_csv_fields_free(&table->names);
     table->names = fields;
     return;
   }
   if (!table->is_earlier && fields.count > 0) emit_row(table, &fields);
-  free_fields(&fields);
+  program_csv_fields_free(&fields);
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -199,8 +196,8 @@ static void read_table_line(void *context, const char *line, size_t length) {
 static void restart(void *context) {
   ProgramCsv *table = context;
   program_tail_reset(&table->tail);
-  free_fields(&table->names);
-  free_fields(&table->comment);
+  program_csv_fields_free(&table->names);
+  program_csv_fields_free(&table->comment);
   program_series_restart(table->series);
 }
 
@@ -228,8 +225,8 @@ void program_csv_close(ProgramCsv **table) {
   if (!*table) return;
   program_file_close(&(*table)->file);
   program_tail_free(&(*table)->tail);
-  free_fields(&(*table)->names);
-  free_fields(&(*table)->comment);
+  program_csv_fields_free(&(*table)->names);
+  program_csv_fields_free(&(*table)->comment);
   free(*table);
   *table = NULL;
 }

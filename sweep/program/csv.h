@@ -15,4 +15,13 @@ ProgramFile *program_csv_file(ProgramCsv *table);
 int program_csv_read(ProgramCsv *table, ProgramReading reading, ProgramSink *sink);
 void program_csv_close(ProgramCsv **table);
 
+/* Fields of a line. */
+typedef struct ProgramCsvFields { char **items; size_t count; char *text; } ProgramCsvFields;
+
+/* Returns the separator that a line of names has most of: comma, semicolon, tab, or a blank if it has none of these. */
+char program_csv_find_separator(const char *line, size_t length);
+/* Splits a line into its fields, without their quotes; free with program_csv_fields_free. */
+ProgramCsvFields program_csv_split(const char *line, size_t length, char separator);
+void program_csv_fields_free(ProgramCsvFields *fields);
+
 #endif

@@ -7,12 +7,12 @@
 
 #include "core/files.h"
 #include "store/workspace/paths.h"
+#include "store/workspace/run_name.h"
 #include "sweep/spec/freeze.h"
 #include "sweep/spec/sweep.h"
 
-enum { MANIFEST_VERSION = 1, ID_DIGITS = CORE_RUN_ID - 1 };
+enum { ID_DIGITS = CORE_RUN_ID - 1 };
 static const size_t manifest_max_bytes = (size_t)SWEEP_RUNS_MAX * 40;
-static const char columns[] = "index\trun";
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
@@ -33,10 +33,10 @@ static int check_header(const char *path, const char *line, const char *name) {
   int version = 0, end = 0;
   if (!line || sscanf(line, "# manifest %d %n", &version, &end) < 1 || end == 0)
     return core_error(CORE_FAIL, "%s:1: this is not a manifest; move it away and submit the experiment again", path);
-  if (version != MANIFEST_VERSION)
+  if (version != STORE_MANIFEST_VERSION)
     return core_error(CORE_FAIL, "%s:1: written by another version (%d, this program knows %d); update the program",
                       path,
-                      version, MANIFEST_VERSION);
+                      version, STORE_MANIFEST_VERSION);
   if (strcmp(line + end, name) != 0)
     return core_error(CORE_FAIL, "%s:1: this is the manifest of %.64s; check whether a directory was renamed", path,
                       line + end);
@@ -63,7 +63,7 @@ static int parse(const char *path, char *text, size_t size, const char *name, Sw
 
   if (strlen(text) != size) code = core_error(CORE_FAIL, "%s: contains a NUL byte; restore the file", path);
   if (code == CORE_OK) code = check_header(path, next_line(&tail), name);
-  if (code == CORE_OK && (!(line = next_line(&tail)) || strcmp(line, columns) != 0))
+  if (code == CORE_OK && (!(line = next_line(&tail)) || strcmp(line, STORE_MANIFEST_COLUMNS) != 0))
     code = core_error(CORE_FAIL, "%s:2: damaged: expected the columns \"index\", \"run\"", path);
 
   for (size_t number = 3; code == CORE_OK; number++) {
@@ -131,14 +131,7 @@ int sweep_manifest_merge(const char *root, const SweepGrid *grid, SweepManifest 
 }
 
 int sweep_manifest_write(const char *root, const SweepManifest *manifest) {
-  char path[CORE_PATH_MAX];
-  CoreText text = {0};
-  TRY(store_path_sweep(root, manifest->name, "manifest.tsv", path));
-  core_text_appendf(&text, "# manifest %d %s\n%s\n", MANIFEST_VERSION, manifest->name, columns);
-  for (size_t i = 0; i < manifest->count; i++) core_text_appendf(&text, "%zu\t%s\n", i, manifest->ids[i]);
-  int code = core_files_write_atomic(path, core_text_string(&text), text.length);
-  core_text_free(&text);
-  return code;
+  return store_manifest_write(root, manifest->name, (const char(*)[CORE_RUN_ID])manifest->ids, manifest->count);
 }
 
 static int write_frozen(const char *root, const SweepSpec *spec) {

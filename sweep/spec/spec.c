@@ -201,6 +201,10 @@ static bool is_settings_section(const char *name) {
 }
 
 static int unknown_section(const SpecFile *file, const CoreIniEntry *entry, const char *first) {
+  if (strcmp(entry->section, "import") == 0) /* written by analyze import */
+    return core_ini_error(&file->spec->ini, entry,
+                          "the runs of this sweep were made by another tool (analyze import); they are read-only");
+
   size_t row_count, count = 0;
   const CoreConfigRow *rows = core_config_trainer_rows(&row_count);
   const char **names = core_memory_allocate((row_count + 10) * sizeof *names);

@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "store/workspace/paths.h"
+#include "store/workspace/run_name.h"
 #include "sweep/cluster/journal.h"
 #include "sweep/spec/sweep.h"
 
@@ -110,7 +111,7 @@ static void read_members(const SweepViewOptions *asked, SweepView *view) {
     else sweep_progress_mark_absent(progress, view->members.absent);
     return;
   }
-  if (!asked->is_repeated)
+  if (!asked->is_repeated && !store_sweep_is_imported(asked->root, progress->name))
     core_warn("%s; cannot tell which runs of %s are still in its file", core_error_message(), progress->name);
   core_error_clear();
 }

@@ -29,7 +29,8 @@ core store analysis"
 borrowed="sweep/serve analysis/statistics
 sweep/serve analysis/runs
 sweep/serve analysis/plot
-sweep/plan analysis/claims"
+sweep/plan analysis/claims
+analysis/import sweep/program"
 floors="core core/config core/search core/device core/command
 sim sim/physics sim/levels sim/task sim/simd sim/batch sim/device sim/draw sim/library
 store store/code store/workspace store/runlog store/database store/care
@@ -38,7 +39,7 @@ trainer/envs/hands trainer/envs/mujoco trainer/envs/library trainer/envs/procgen
 trainer/tools trainer/export trainer/main
 slurm
 sweep sweep/spec sweep/program sweep/stop sweep/local sweep/search sweep/cluster sweep/plan sweep/status sweep/bundle sweep/doctor sweep/control sweep/serve sweep/main
-analysis analysis/statistics analysis/runs analysis/plot analysis/figures analysis/claims analysis/report analysis/commands
+analysis analysis/statistics analysis/runs analysis/plot analysis/figures analysis/claims analysis/report analysis/import analysis/commands
 analysis/main"
 sources=$(git ls-files -co --exclude-standard core sim store trainer slurm sweep analysis | grep -E '\.(c|h|cu|inc|def)$')
 # Every include of ours as "file:line folder-of-file folder-of-target".
