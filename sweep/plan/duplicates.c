@@ -1,6 +1,7 @@
-/* Finds cells of a grid with different ids and the same core_config_cell_id. */
+/* Finds cells of a grid with different ids and the same core_config_cell_id, or that differ in what has no effect. */
 #include "sweep/plan/duplicates.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,24 @@ typedef struct Duplicates {
   size_t first, twin; /* runs: the first duplicate, and the run that it repeats */
 } Duplicates;
 
+/* Whether the proximal policy of PPO-EWMA has no effect: only a clip or a KL penalty compares with it, so that w r_p is
+ * the plain importance ratio. A DDR controller may set epsilon. */
+static bool ignores_proximal(const CoreConfig *config) {
+  return !config->program && strcmp(config->algo.name, "ppo_ewma") == 0 && isinf(config->ppo.epsilon) &&
+         config->ppo.kl_penalty == 0 && config->ppo.ddr_target == 0;
+}
+
+/* Computes the cell of a run, without what has no effect in it. */
+static void make_cell_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
+  CoreConfig reduced = *config;
+  const CoreConfig defaults = core_config_default();
+  if (ignores_proximal(config)) {
+    reduced.ppo.com = defaults.ppo.com;
+    memcpy(reduced.ppo.ewma_rule, defaults.ppo.ewma_rule, sizeof reduced.ppo.ewma_rule);
+  }
+  core_config_cell_id(&reduced, id);
+}
+
 /* Compares the runs of the first seed; those of other seeds have the same cells. */
 static void find(const SweepGrid *grid, Duplicates *found) {
   SweepIdSet cells = {0};
@@ -23,7 +42,7 @@ static void find(const SweepGrid *grid, Duplicates *found) {
 
   for (size_t run = 0; run < grid->runs && grid->places[run] < grid->cells; run++) {
     sweep_grid_config(grid, run, &config);
-    core_config_cell_id(&config, id);
+    make_cell_id(&config, id);
     if (sweep_id_set_add(&cells, id, &known)) run_of[known] = run;
     else if (found->cells++ == 0) {
       found->first = run;
@@ -64,6 +83,18 @@ static void append_unread(const SweepGrid *grid, const Duplicates *found, const 
   core_config_append_unread_reason(config, row, text);
 }
 
+static void append_without_clip(const SweepGrid *grid, const Duplicates *found, const CoreConfig *config,
+                                CoreText *text) {
+  CoreConfig twin;
+  sweep_grid_config(grid, found->twin, &twin);
+  const char *setting = config->ppo.com == twin.ppo.com ? "ppo.ewma_rule" : "ppo.com";
+  core_text_appendf(text, "%s: %s has no effect without a clip (ppo.epsilon = inf) or KL penalty: ",
+                    grid->spec->ini.file, setting);
+  sweep_grid_describe(grid, found->twin, text);
+  core_text_append(text, " and ");
+  sweep_grid_describe(grid, found->first, text);
+}
+
 static void append_same(const SweepGrid *grid, const Duplicates *found, CoreText *text) {
   core_text_appendf(text, "%s: two cells have the same settings: ", grid->spec->ini.file);
   sweep_grid_describe(grid, found->twin, text);
@@ -96,6 +127,7 @@ int sweep_duplicates_check(const SweepGrid *grid) {
   sweep_grid_config(grid, found.twin, &twin);
   const CoreConfigRow *row = find_unread(&config, &twin);
   if (row) append_unread(grid, &found, &config, row, &text);
+  else if (ignores_proximal(&config)) append_without_clip(grid, &found, &config, &text);
   else append_same(grid, &found, &text);
   core_text_appendf(&text, "; %zu of the %zu runs would be bit-identical duplicates of others",
                     found.cells * grid->spec->seed_count, grid->runs);

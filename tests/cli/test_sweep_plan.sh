@@ -105,6 +105,12 @@ refused "a list that nothing reads" "bad.ini:4:1: [grid g] gives values to ppo.c
 refused "a list that only some of the cells read" "bad.ini:5:1: [grid g] gives values to ppo.com, which nothing reads" <<<$'[grid g]\nalgo.name = ppo, ppo_ewma\nppo.com = 8, 64, 512'
 refused "blocks that differ in nothing that is read" "bad.ini:4:1: [grid a] gives values to sapg.blocks, which nothing reads" <<<$'[grid a]\nsapg.blocks = 4\n[grid b]\nppo.epochs = 8'
 refused "schemes of factor 1" "two cells have the same settings: scale.scheme=more_minibatches seed=0 and scale.scheme=larger_minibatches seed=0; 1 of the 2 runs" <<<$'[grid a]\nscale.scheme = more_minibatches, larger_minibatches'
+refused "COM without a clip" "ppo.com has no effect without a clip (ppo.epsilon = inf) or KL penalty: ppo.com=8 seed=0 and ppo.com=64 seed=0; 1 of the 2 runs" <<<$'[algo]\nname = ppo_ewma\n[ppo]\nepsilon = inf\n[grid g]\nppo.com = 8, 64'
+refused "the rule of the EWMA without a clip" "ppo.ewma_rule has no effect without a clip" <<<$'[algo]\nname = ppo_ewma\n[ppo]\nepsilon = inf\n[grid g]\nppo.ewma_rule = plain, bias_corrected'
+for reason in "kl_penalty = 1" "ddr_target = 1e6" "epsilon = 0.8"; do
+  file clips.ini <<<$'[algo]\nname = ppo_ewma\n[ppo]\n'"$([[ $reason = eps* ]] || echo 'epsilon = inf')"$'\n'"$reason"$'\n[grid g]\nppo.com = 8, 64'
+  tap_run "COM with $reason" 0 "runs         2" plan clips.ini
+done
 refused "another word for unread" "sweep.unread = yes: expected refuse or allow" <<<$'[sweep]\nunread = yes'
 file copies.ini <<<$'[sweep]\nunread = allow\n[grid g]\nppo.com = 8, 64, 512'
 tap_run "duplicates that are meant" 0 "runs         3" plan copies.ini
