@@ -1,5 +1,6 @@
 /* Colors, markers and styles (palette.h). The tables are published ones: Okabe & Ito 2008 (Color Universal Design),
- * matplotlib's viridis (van der Walt & Smith 2015), ColorBrewer's sequential schemes (Harrower & Brewer 2003). */
+ * matplotlib's viridis (van der Walt & Smith 2015), ColorBrewer's sequential schemes (Harrower & Brewer 2003). Hues are
+ * those of Oklab (Ottosson 2020, https://bottosson.github.io/posts/oklab). */
 #include "analysis/plot/palette.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 
 #include "core/memory.h"
 
-enum { STOPS = 7, RAMPS = 6 };
+enum { STOPS = 7, RAMPS = 6, RAMP_GROUPS_MAX = 8, HUE_GROUPS_MAX = 40, LEVELS = 3 };
 
 static const AnalysisStyle styles[] = {
   {"paper", 10, 672, 336, 1, 1, 0xffffff, 0x000000, 0x5f5f5f, 0xe3e3e3},
@@ -66,6 +67,32 @@ uint32_t analysis_ramp(double t) { return ramp_color(viridis, fmin(fmax(t, 0), 1
 
 uint32_t analysis_family_ramp(size_t family, double t) {
   return ramp_color(ramps[family % RAMPS], fmin(fmax(t, 0), 1));
+}
+
+/* Returns a channel of sRGB, 0 to 255, of a linear one; outside of 0 to 1 it is clamped. */
+static uint32_t srgb_channel(double linear) {
+  const double value = fmin(fmax(linear, 0), 1);
+  const double gamma = value <= 0.0031308 ? 12.92 * value : 1.055 * pow(value, 1 / 2.4) - 0.055;
+  return (uint32_t)lround(255 * gamma);
+}
+
+/* Returns the sRGB color of an Oklab lightness, chroma and hue in radians. */
+static uint32_t oklab_color(double lightness, double chroma, double hue) {
+  const double a = chroma * cos(hue), b = chroma * sin(hue);
+  const double l = pow(lightness + 0.3963377774 * a + 0.2158037573 * b, 3);
+  const double m = pow(lightness - 0.1055613458 * a - 0.0638541728 * b, 3);
+  const double s = pow(lightness - 0.0894841775 * a - 1.2914855480 * b, 3);
+  const uint32_t red = srgb_channel(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s);
+  const uint32_t green = srgb_channel(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s);
+  const uint32_t blue = srgb_channel(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s);
+  return red << 16 | green << 8 | blue;
+}
+
+uint32_t analysis_hue(double t, size_t level, const AnalysisStyle *style) {
+  static const double first = 4.6, span = 5.5, chroma = 0.15; /* radians: from blue down to purple */
+  static const double light[LEVELS] = {0.50, 0.70, 0.60}, dark[LEVELS] = {0.62, 0.84, 0.73};
+  const bool dark_page = (style->background & 255) < 128;
+  return oklab_color((dark_page ? dark : light)[level % LEVELS], chroma, first - span * t);
 }
 
 uint32_t analysis_name_color(size_t index) { return names[index % ANALYSIS_NAME_COLORS]; }
@@ -126,6 +153,8 @@ static uint32_t group_color(const AnalysisGrouping *grouping, size_t f, size_t f
     return names[first + i]; /* one group of each: treated as names, whatever their keys */
   if (has_several && (has_numbers || count == 1)) return ramp_color(ramps[f % RAMPS], t);
   if (!has_numbers && grouping->count <= OKABE_ITO) return names[first + i];
+  if (count > RAMP_GROUPS_MAX && count <= HUE_GROUPS_MAX)
+    return analysis_hue((double)i / (double)(count - 1), i, style);
   return ramp_color(viridis, count > 1 ? t : 0.3);
 }
 

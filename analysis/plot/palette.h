@@ -32,12 +32,16 @@ typedef struct AnalysisMark {
 
 /* Returns one color per group, 0xRRGGBB: those of figures, reports and the live page. Names get the colors of Okabe and
  * Ito, ordered numbers a ramp from dark to light: viridis for a single family, a separate ramp (blues, reds, purples,
- * grays, greens, browns) for each of several. free() the result. */
+ * grays, greens, browns) for each of several. The groups of a family of 9 to 40 have hues of their own, from blue
+ * through green, yellow and red to purple, in alternating lightness: the steps of a ramp would look alike. free() the
+ * result. */
 uint32_t *analysis_colors_create(const AnalysisGrouping *grouping, const AnalysisStyle *style);
 /* Returns one marker per group, with these colors, and a shape for each of several families. With two keys in a single
  * family, the last one's value selects the shape. free() the result. */
 AnalysisMark *analysis_marks_create(const AnalysisGrouping *grouping, const AnalysisStyle *style);
 
+/* Returns the color of hue `t` (0 to 1) at one of three lightnesses, to be seen on the style's background. */
+uint32_t analysis_hue(double t, size_t level, const AnalysisStyle *style);
 /* Return the viridis color for t in 0..1 (clamped), and a readable text color on it. */
 uint32_t analysis_ramp(double t);
 /* Return the color of a family's ramp from dark (0) to light (1), and the color of one of several names. */

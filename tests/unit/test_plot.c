@@ -125,6 +125,50 @@ static void test_styles(void **state) {
   assert_int_equal(analysis_style_find("'`x`", &style), CORE_USAGE);
 }
 
+/* The color's place in Oklab (Ottosson 2020), where distances are those that people see. */
+static void to_oklab(uint32_t color, double lab[3]) {
+  double c[3];
+  for (int i = 0; i < 3; i++) {
+    const double v = ((color >> (16 - 8 * i)) & 255) / 255.0;
+    c[i] = v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
+  }
+  const double l = cbrt(0.4122214708 * c[0] + 0.5363325363 * c[1] + 0.0514459929 * c[2]);
+  const double m = cbrt(0.2119034982 * c[0] + 0.6806995451 * c[1] + 0.1073969566 * c[2]);
+  const double s = cbrt(0.0883024619 * c[0] + 0.2817188376 * c[1] + 0.6299787005 * c[2]);
+  lab[0] = 0.2104542553 * l + 0.7936177850 * m - 0.0040720468 * s;
+  lab[1] = 1.9779984951 * l - 2.4285922050 * m + 0.4505937099 * s;
+  lab[2] = 0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s;
+}
+
+/* The smallest distance of two of the colors of a family of `count` values, and from the page. */
+static double least_distance(size_t count, const char *style_name) {
+  const AnalysisStyle *style;
+  const CoreConfigRow *keys[] = {core_config_find("ppo.epsilon")};
+  AnalysisFamily family = {.name = "", .keys = keys, .key_count = 1, .group_count = count};
+  AnalysisGroup groups[64] = {{.label = NULL}};
+  const AnalysisGrouping grouping = {.families = &family, .family_count = 1, .groups = groups, .count = count};
+  double least = INFINITY, a[3], b[3];
+  assert_int_equal(analysis_style_find(style_name, &style), CORE_OK);
+  uint32_t *colors = analysis_colors_create(&grouping, style);
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = 0; k <= i; k++) {
+      to_oklab(colors[i], a);
+      to_oklab(k < i ? colors[k] : style->background, b);
+      least = fmin(least, hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]));
+    }
+  free(colors);
+  return least;
+}
+
+static void test_many_groups_have_distinct_colors(void **state) {
+  (void)state;
+  static const char *const styles[] = {"paper", "dark"};
+  for (int s = 0; s < 2; s++) {
+    for (size_t count = 9; count <= 12; count++) assert_true(least_distance(count, styles[s]) > 0.085);
+    for (size_t count = 13; count <= 30; count++) assert_true(least_distance(count, styles[s]) > 0.05);
+  }
+}
+
 static void test_csv_fields(void **state) {
   (void)state;
   CoreText csv = {0};
@@ -504,7 +548,8 @@ static void test_unwritable_directory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ticks),      cmocka_unit_test(test_axis_without_data), cmocka_unit_test(test_styles),
-      cmocka_unit_test(test_csv_fields), cmocka_unit_test(test_hostile_labels),    cmocka_unit_test(test_png_is_sound),
+      cmocka_unit_test(test_many_groups_have_distinct_colors), cmocka_unit_test(test_csv_fields),
+      cmocka_unit_test(test_hostile_labels), cmocka_unit_test(test_png_is_sound),
       cmocka_unit_test(test_no_gnuplot), cmocka_unit_test(test_unwritable_directory),
       cmocka_unit_test(test_hostile_names),
       cmocka_unit_test(test_captions_break_between_words), cmocka_unit_test(test_text_is_cut_to_its_room),
