@@ -189,6 +189,11 @@ static const struct { const char *name, *title; } titles[] = {
 void analysis_column_title(const AnalysisColumn *column, char *title, size_t size) {
   char words[64];
   const char *name = analysis_column_short(column), *before = column->evaluation ? "" : "training ";
+  if (column->metric) {
+    snprintf(title, size, "%s", column->metric);
+    return;
+  }
+
   if (!is_solve_rate(name) && strncmp(name, "episode", 7) != 0 && !column->normalized) before = "";
   for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
     if (strcmp(titles[i].name, name) != 0) continue;

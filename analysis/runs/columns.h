@@ -27,7 +27,7 @@ int analysis_column_find(const char *asked_by, const char *name, const AnalysisC
 void analysis_column_add_metric(const char *name);
 /* Returns the name without its table. */
 const char *analysis_column_short(const AnalysisColumn *column);
-/* Formats an axis title: "training solve rate", "KL (nat)". */
+/* Formats an axis title: "training solve rate", "KL (nat)"; a metric's name as its program wrote it. */
 void analysis_column_title(const AnalysisColumn *column, char *title, size_t size);
 bool analysis_column_is_log(const AnalysisColumn *column);  /* shown on a log axis, averaged as logarithms */
 /* Returns the range of its values; a logarithmic one if `logarithmic`. */
