@@ -26,6 +26,12 @@ $(BUILD)/tests/%: tests/%.c $(TESTED) | deps-present
 	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Itests -MMD -MP -MF $@.d -o $@ $< $(TESTED) $(LIBS_TESTS) -lcmocka
 $(BUILD)/tests/golden_%: $(BUILD)/tests/golden/golden_%
 	@cp $< $@
+# The management library of a machine with GPUs, for tests/unit/test_run_load.c.
+NVML := $(BUILD)/tests/unit/nvml/libnvidia-ml.so.1
+$(BUILD)/tests/unit/test_run_load: | $(NVML)
+$(NVML): tests/unit/nvml/nvml.c
+	@mkdir -p $(@D)
+	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Wno-missing-prototypes -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
 # The simulator's bits need libsim's objects and none of the rest (tests/tools/test_compilers.sh).
 $(BUILD)/bits/test_batch_bits: tests/unit/test_batch_bits.c $(LIBSIM_O)
 	@mkdir -p $(@D); $(CC) $(CFLAGS_ALL) -Itests -o $@ $^ $(LIBS_ALL) -lcmocka

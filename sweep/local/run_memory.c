@@ -5,12 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/files.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/process.h"
+#include "core/terminal.h"
 #include "store/workspace/paths.h"
+#include "sweep/local/gpu_load.h"
 #include "sweep/program/processes.h"
 
 static const char *const names[] = {"unknown", "largest process", "all processes", "cgroup"};
@@ -91,14 +94,32 @@ static int64_t parse_kb(const char *text, const char *key) {
   return found && sscanf(found + strlen(key), " %lld", &kb) == 1 ? kb : 0;
 }
 
-/* Memory of the processes of each run. */
-typedef struct Sums { int64_t pss_kb, peaks_kb; } Sums;
+/* Returns the CPU seconds in /proc/<process>/stat: its own, and those of children that it has waited for. The name of
+ * the program, in parentheses, may contain spaces. */
+static double parse_cpu_s(const char *stat) {
+  unsigned long long user, system, user_children, system_children;
+  const char *after = strrchr(stat, ')');
+  if (!after || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu", &user, &system,
+                       &user_children, &system_children) != 4)
+    return 0;
+  return (double)(user + system + user_children + system_children) / (double)sysconf(_SC_CLK_TCK);
+}
+
+/* Sums over the processes of a run. */
+typedef struct Sums {
+  int64_t pss_kb, peaks_kb;
+  SweepLoadSample load;
+} Sums;
+
+typedef struct RunProcess { pid_t process; size_t run; } RunProcess;
 
 typedef struct Sampling {
   const char *root;
   const char *const *ids; /* [count] */
   Sums *sums;             /* [count] */
   size_t count;
+  RunProcess *processes;  /* [process_count] the processes that were found */
+  size_t process_count;
 } Sampling;
 
 /* Whether the run's own directory is in another workspace. */
@@ -108,7 +129,7 @@ static bool is_elsewhere(const Sampling *sampling, const char *directory) {
 }
 
 static void add_process(void *context, pid_t process, const char *id, const char *directory) {
-  const Sampling *sampling = context;
+  Sampling *sampling = context;
   char buffer[16384];
   size_t run = 0;
   if (is_elsewhere(sampling, directory)) return;
@@ -119,6 +140,40 @@ static void add_process(void *context, pid_t process, const char *id, const char
   const int64_t pss_kb = parse_kb(buffer, "\nPss:");
   sampling->sums[run].pss_kb += pss_kb > 0 ? pss_kb : rss_kb;
   sampling->sums[run].peaks_kb += peak_kb;
+  if (read_proc(process, "stat", buffer, sizeof buffer) > 0) sampling->sums[run].load.cpu_s += parse_cpu_s(buffer);
+
+  const size_t n = sampling->process_count;
+  if ((n & (n + 1)) == 0) /* grow at 0, 1, 3, 7, ... */
+    sampling->processes = core_memory_resize(sampling->processes, (2 * n + 2) * sizeof *sampling->processes);
+  sampling->processes[sampling->process_count++] = (RunProcess){process, run};
+}
+
+/* Adds what the runs' processes use of GPUs. A run's devices are those on which it has a process. */
+static void add_gpus(const Sampling *sampling) {
+  static SweepGpuProcess list[SWEEP_GPU_PROCESSES_MAX];
+  const size_t count = sweep_gpu_load_read(list, SWEEP_GPU_PROCESSES_MAX);
+
+  for (size_t run = 0; run < sampling->count; run++) {
+    SweepLoadSample *load = &sampling->sums[run].load;
+    double busy = 0, devices = 0, memory_mb = 0, total_mb = 0;
+    int last_device = -1;
+    for (size_t i = 0; i < count; i++) { /* ordered by device */
+      size_t p = 0;
+      while (p < sampling->process_count &&
+             (sampling->processes[p].process != list[i].process || sampling->processes[p].run != run))
+        p++;
+      if (p == sampling->process_count) continue;
+      memory_mb += (double)list[i].memory_mb;
+      if (list[i].device == last_device) continue;
+      last_device = list[i].device;
+      busy += list[i].busy_percent;
+      total_mb += (double)list[i].total_mb;
+      devices++;
+    }
+    load->gpu_percent = devices > 0 ? busy / devices : NAN;
+    load->gpu_memory_mb = devices > 0 ? memory_mb : NAN;
+    load->gpu_total_mb = devices > 0 ? total_mb : NAN;
+  }
 }
 
 /* ---- attempts ---------------------------------------------------------------------------------------------------- */
@@ -144,7 +199,10 @@ void sweep_memory_probe_sample(const char *root, const char *const *ids, SweepMe
                                size_t count) {
   if (count == 0) return;
   Sums *sums = core_memory_zero_allocate(count, sizeof *sums);
-  program_processes_visit(add_process, &(Sampling){root, ids, sums, count});
+  Sampling sampling = {.root = root, .ids = ids, .sums = sums, .count = count};
+  program_processes_visit(add_process, &sampling);
+  add_gpus(&sampling);
+  const double now_unix_s = core_clock_unix_s();
   for (size_t i = 0; i < count; i++) {
     SweepMemoryProbe *probe = probes[i];
     if (sums[i].pss_kb == 0) continue;
@@ -153,7 +211,10 @@ void sweep_memory_probe_sample(const char *root, const char *const *ids, SweepMe
     probe->run.samples = larger(probe->run.samples, ++probe->samples);
     const int64_t current_mb = larger(probe->run.peak_mb, probe->run.summed_mb);
     if (20 * current_mb > 21 * probe->written_mb) write_or_warn(root, ids[i], probe);
+    sums[i].load.memory_mb = (double)sums[i].pss_kb / 1024;
+    sweep_load_recorder_add(root, ids[i], now_unix_s, &sums[i].load, &probe->load);
   }
+  free(sampling.processes);
   free(sums);
 }
 
@@ -162,4 +223,5 @@ void sweep_memory_probe_end(const char *root, const char *id, SweepMemoryProbe *
   sweep_memory_probe_add_peak(probe, SWEEP_MEMORY_LARGEST_PROCESS, largest_mb);
   probe->run.summed_mb = larger(probe->run.summed_mb, largest_mb);
   write_or_warn(root, id, probe);
+  sweep_load_recorder_end(root, id, &probe->load);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "sweep/local/run_load.h"
 
 /* Source of the peak, by increasing quality. */
 typedef enum SweepMemorySource {
@@ -42,14 +43,15 @@ typedef struct SweepMemoryProbe {
   SweepRunMemory run;      /* over all attempts */
   int64_t samples;         /* number of samples of this attempt */
   int64_t written_mb;      /* peak in the file */
+  SweepLoadRecorder *load; /* its load over time; NULL before the first sample */
 } SweepMemoryProbe;
 
 /* Starts a measurement from the values in the file. */
 void sweep_memory_probe_begin(const char *root, const char *id, SweepMemoryProbe *probe);
 /* Adds a peak from a source other than samples. */
 void sweep_memory_probe_add_peak(SweepMemoryProbe *probe, SweepMemorySource source, int64_t peak_mb);
-/* Samples the processes of the runs `ids` in one walk through /proc. Writes the files of runs whose peak has grown by
- * 5%, so that the peak survives if the whole job is killed. */
+/* Samples the processes of the runs `ids` in one walk through /proc, also for their load (run_load.h). Writes the files
+ * of runs whose peak has grown by 5%, so that the peak survives if the whole job is killed. */
 void sweep_memory_probe_sample(const char *root, const char *const *ids, SweepMemoryProbe *const *probes, size_t count);
 /* Ends a measurement and writes the file. largest_kb: ru_maxrss of the attempt. */
 void sweep_memory_probe_end(const char *root, const char *id, SweepMemoryProbe *probe, int64_t largest_kb);
