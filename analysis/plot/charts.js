@@ -1,10 +1,9 @@
 
-/* Charts as SVG: axes, lines with bands, dots, parallel coordinates. The pointer and the arrow keys move a cursor. Names
+/* Charts as SVG: axes, lines with bands, dots. The pointer and the arrow keys move a cursor. Names
  * have the colors of `palette` (palette.h).
  *
  * No plotting library: those that Debian packages (Chart.js 3.9, Dygraphs 2.2, D3 3.5) are each larger than the whole
- * page, draw on a canvas that screen readers cannot read, or make markup or code of text, and have no parallel
- * coordinates. Other distributions do not package them, and uPlot is not packaged. */
+ * page, draw on a canvas that screen readers cannot read, or make markup or code of text. Other distributions do not package them, and uPlot is not packaged. */
 const ramps = {light: ["#440154", "#3b528b", "#21918c", "#4fae52", "#c9a800"],
   dark: ["#a88be0", "#5f9bea", "#2fb5ad", "#7ddc7d", "#fde725"]};
 const isDark = matchMedia("(prefers-color-scheme: dark)");
@@ -70,11 +69,12 @@ function axisRange(values, isLog, isFromZero) {
   return [low === 0 && !isLog ? 0 : low - margin, high + margin];
 }
 
-/* The axes of a chart, its scales and the SVG with the grid. options: x, y (all values), logX, logY, xFromZero, xName,
- * yName, label, height. */
+/* The axes of a chart, its scales and the SVG with the grid. options: x, y (all values), xRange (instead of x), logX,
+ * logY, xFromZero, xName, yName, label, height. */
 function makeAxes(host, options) {
   const W = Math.max(280, Math.min(960, host.clientWidth || 600)), H = options.height, R = 12, T = 10, B = 44;
-  const [x0, x1] = axisRange(options.x, options.logX, options.xFromZero && !options.logX);
+  const [x0, x1] = options.xRange ? options.xRange.map(v => options.logX ? Math.log10(v) : v)
+    : axisRange(options.x, options.logX, options.xFromZero && !options.logX);
   const [y0, y1] = options.yRange || axisRange(options.y, options.logY);
   const yTicks = options.logY ? logTicks(y0, y1, 6) : ticks(y0, y1, 5), yTexts = yTicks.map(number);
   const L = 18 + (options.yName ? 18 : 0) + 7 * Math.max(1, ...yTexts.map(t => t.length));
@@ -102,7 +102,11 @@ function makeAxes(host, options) {
     root.append(svg("text", {"text-anchor": "middle", transform: `translate(13 ${(T + H - B) / 2}) rotate(-90)`,
       textLength: isLong ? H - B - T : null, lengthAdjust: isLong ? "spacingAndGlyphs" : null}, options.yName));
   }
-  return {root, px, py, W, H, top: T, bottom: H - B};
+  const at = function (pixel) {
+    const v = x0 + (x1 - x0) * (pixel - L) / (W - L - R);
+    return options.logX ? Math.pow(10, v) : v;
+  };
+  return {root, px, py, at, W, H, left: L, right: W - R, top: T, bottom: H - B, cursor: null};
 }
 
 /* Replaces a chart; one that has the focus keeps it. */
@@ -125,47 +129,78 @@ function sampleDot(color) {
 
 /* ---- lines */
 
-/* The path of a line, broken where a value is missing or has no logarithm. */
-function linePath(axes, x, y, isLogX, isLogY) {
-  let path = "", isOpen = false;
-  x.forEach(function (v, i) {
-    const isGood = known(v) && known(y[i]) && !(isLogX && !(v > 0)) && !(isLogY && !(y[i] > 0));
-    if (isGood) path += (isOpen ? "L" : "M") + axes.px(v).toFixed(1) + " " + axes.py(y[i]).toFixed(1);
-    isOpen = isGood;
-  });
-  return path;
+/* A line averages over fewer runs where some of them have ended. As in `analyze curves`, it is solid where all of its
+ * runs have a value, and ends there if the longest one goes on for hardly longer. */
+const HARDLY_LONGER = 0.02;
+
+function isWhole(line, i) {
+  return !line.n || line.n[i] === (line.runs || Math.max(...line.n));
 }
 
-/* The outline of a band: along its upper edge and back along the lower one, one piece per stretch with both. */
-function bandPath(axes, x, low, high, isLogX, isLogY) {
+/* The number of points to draw. */
+function drawnPoints(line) {
+  let end = line.x.length;
+  while (end > 0 && !isWhole(line, end - 1)) end--;
+  const last = line.x[line.x.length - 1];
+  return end > 0 && last - line.x[end - 1] < HARDLY_LONGER * (last - line.x[0]) ? end : line.x.length;
+}
+
+/* Whether points i - 1 and i are joined. Where the number of runs changes, a mean jumps without any run having done so:
+ * the line begins anew, unless the number changes at each point. */
+function isJoined(n, i, end) {
+  return !n || n[i] === n[i - 1] || (i + 1 < end && n[i + 1] !== n[i]);
+}
+
+/* The paths of a line, broken where a value is missing or has no logarithm: `solid` over all of its runs, `rest` over
+ * those that go on. */
+function linePaths(axes, line, isLogX, isLogY) {
+  const {x, y} = line, end = drawnPoints(line), paths = {solid: "", rest: ""};
+  const isGood = i => known(x[i]) && known(y[i]) && !(isLogX && !(x[i] > 0)) && !(isLogY && !(y[i] > 0));
+  const point = i => axes.px(x[i]).toFixed(1) + " " + axes.py(y[i]).toFixed(1);
+  let last = "";
+  for (let i = 0; i < end; i++) {
+    if (!isGood(i)) continue;
+    const isNext = i > 0 && isGood(i - 1) && isJoined(line.n, i, end);
+    const part = isWhole(line, i) && (!isNext || isWhole(line, i - 1)) ? "solid" : "rest";
+    if (!isNext) paths[part] += "M" + point(i);
+    else paths[part] += (last === part ? "" : "M" + point(i - 1)) + "L" + point(i);
+    last = part;
+  }
+  return paths;
+}
+
+/* The outline of a band: along its upper edge and back along the lower one, one piece per stretch of the line. */
+function bandPath(axes, line, isLogX, isLogY) {
+  const {x, low, high} = line, end = drawnPoints(line);
   const isGood = i => known(low[i]) && known(high[i]) && !(isLogX && !(x[i] > 0)) && !(isLogY && !(low[i] > 0));
   let path = "";
-  for (let i = 0; i < x.length; i++) {
+  for (let i = 0; i < end; i++) {
     if (!isGood(i)) continue;
-    let end = i;
-    while (end + 1 < x.length && isGood(end + 1)) end++;
+    let last = i;
+    while (last + 1 < end && isGood(last + 1) && isJoined(line.n, last + 1, end)) last++;
     const point = (k, y) => axes.px(x[k]).toFixed(1) + " " + axes.py(y[k]).toFixed(1), forth = [], back = [];
-    for (let k = i; k <= end; k++) forth.push(point(k, high));
-    for (let k = end; k >= i; k--) back.push(point(k, low));
-    if (end > i) path += "M" + forth.join("L") + "L" + back.join("L") + "Z";
-    i = end;
+    for (let k = i; k <= last; k++) forth.push(point(k, high));
+    for (let k = last; k >= i; k--) back.push(point(k, low));
+    if (last > i) path += "M" + forth.join("L") + "L" + back.join("L") + "Z";
+    i = last;
   }
   return path;
 }
 
-/* A centered moving average over a share of the axis, of logarithms where the axis has them; missing values stay. */
-function smooth(values, share, isLog) {
+/* A centered moving average over a share of the axis, of logarithms where the axis has them; missing values stay. n: the
+ * runs behind each value: only values of equally many are averaged, so that the end of a run bends no line. */
+function smooth(values, share, isLog, n) {
   const half = Math.round(values.length * share / 2);
   if (half < 1) return values;
   return values.map(function (v, i) {
     if (!known(v) || (isLog && !(v > 0))) return null;
-    let sum = 0, n = 0;
+    let sum = 0, used = 0;
     for (let k = Math.max(0, i - half); k <= Math.min(values.length - 1, i + half); k++) {
-      if (!known(values[k]) || (isLog && !(values[k] > 0))) continue;
+      if (!known(values[k]) || (isLog && !(values[k] > 0)) || (n && n[k] !== n[i])) continue;
       sum += isLog ? Math.log(values[k]) : values[k];
-      n++;
+      used++;
     }
-    return isLog ? Math.exp(sum / n) : sum / n;
+    return isLog ? Math.exp(sum / used) : sum / used;
   });
 }
 
@@ -176,25 +211,87 @@ function rangeOfLines(lines, isLog) {
   return [Math.max(ends[0], low - 2 * span), Math.min(ends[1], high + 2 * span)];
 }
 
-/* lines: [{name, x, y, low, high, n, color, dash, isFaint}]; low and high: a band, or absent. */
+const BANDS_MAX = 8;
+
+/* lines: [{name, x, y, low, high, n, runs, color, dash, isFaint}]; low and high: a band, or absent; runs: the largest n.
+ * More than BANDS_MAX bands would cover each other: then only the marked line has its band. options: as of makeAxes;
+ * yFromZero; zoom(low, high): called for a chosen part of the axis x, without arguments for all of it. */
 function drawLines(host, lines, options) {
-  const axes = makeAxes(host, {...options, x: lines.flatMap(l => l.x), yRange: rangeOfLines(lines, options.logY),
-    xFromZero: true});
-  const bands = lines.filter(l => l.low), opacity = Math.min(0.2, 0.5 / bands.length).toFixed(2);
+  const yRange = rangeOfLines(options.yFromZero ? [...lines, {y: [0]}] : lines, options.logY);
+  const axes = makeAxes(host, {...options, x: lines.flatMap(l => l.x), yRange, xFromZero: true});
+  const bands = lines.filter(l => l.low), isMany = bands.length > BANDS_MAX;
+  const opacity = isMany ? 0.2 : Math.min(0.2, 0.5 / bands.length).toFixed(2);
+
   for (const line of bands) {
-    const path = bandPath(axes, line.x, line.low, line.high, options.logX, options.logY);
-    if (path) axes.root.append(svg("path", {class: "band", d: path, fill: line.color, opacity}));
+    const path = bandPath(axes, line, options.logX, options.logY);
+    if (path) axes.root.append(svg("path", {class: isMany ? "band many" : "band", d: path, fill: line.color, opacity,
+      "data-line": line.name}));
   }
   for (const line of lines) {
-    const path = linePath(axes, line.x, line.y, options.logX, options.logY);
-    if (!path) continue;
-    axes.root.append(svg("path", {class: line.isFaint ? "faint line" : "line", d: path, stroke: line.color,
-      "stroke-dasharray": line.dash || "none"}));
-    if (!path.includes("L"))
-      axes.root.append(svg("path", {class: "point", d: path.replace(/ [^M]*/g, "$&h.01"), stroke: line.color}));
+    const {solid, rest} = linePaths(axes, line, options.logX, options.logY), of = {stroke: line.color, "data-line": line.name};
+    if (rest) axes.root.append(svg("path", {class: "line rest", d: rest, "stroke-dasharray": "2 4", ...of}));
+    if (!solid) continue;
+    axes.root.append(svg("path", {class: line.isFaint ? "faint line" : "line", d: solid,
+      "stroke-dasharray": line.dash || "none", ...of}));
+    if (!solid.includes("L")) axes.root.append(svg("path", {class: "point", d: solid.replace(/ [^M]*/g, "$&h.01"), ...of}));
   }
+
   addCursor(host, axes, lines, options);
+  if (options.zoom) addZoom(axes, options.zoom);
   replaceChart(host, axes.root);
+}
+
+/* Marks the lines of a name in a chart and pales the others; null: none. */
+function markLine(root, name) {
+  root.classList.toggle("has-mark", name !== null);
+  for (const path of root.querySelectorAll("[data-line]")) path.classList.toggle("at", path.dataset.line === name);
+}
+
+/* Lets a drag along the chart, or + and - at its cursor, choose a part of the axis x; a double click or 0 shows all. */
+function addZoom(axes, zoom) {
+  const box = svg("rect", {class: "selection", y: axes.top, height: axes.bottom - axes.top, visibility: "hidden"});
+  const limit = pixel => Math.max(axes.left, Math.min(axes.right, pixel));
+  const place = function (e) {
+    const outline = axes.root.getBoundingClientRect();
+    return limit((e.clientX - outline.left) * axes.W / outline.width);
+  };
+  const DRAG_MIN = 8;
+  let start = null;
+
+  const end = function () {
+    start = null;
+    box.setAttribute("visibility", "hidden");
+  };
+  const magnify = function (factor) {
+    const middle = axes.cursor === null ? (axes.left + axes.right) / 2 : axes.px(axes.cursor);
+    const half = (axes.right - axes.left) / 2 * factor;
+    zoom(axes.at(middle - half), axes.at(middle + half));
+  };
+
+  axes.root.append(box);
+  setAttributes(axes.root, {on: {
+    pointerdown: function (e) {
+      if (e.button !== 0) return;
+      start = place(e);
+      axes.root.setPointerCapture(e.pointerId);
+    },
+    pointermove: function (e) {
+      if (start === null) return;
+      const x = Math.min(start, place(e)), width = Math.abs(place(e) - start);
+      setAttributes(box, {x, width, visibility: width >= DRAG_MIN ? "visible" : "hidden"});
+    },
+    pointerup: function (e) {
+      const from = start, to = place(e);
+      end();
+      if (from !== null && Math.abs(to - from) >= DRAG_MIN) zoom(axes.at(Math.min(from, to)), axes.at(Math.max(from, to)));
+    },
+    pointercancel: end,
+    dblclick: () => zoom(),
+    keydown: function (e) {
+      if (e.key === "+") magnify(0.5);
+      if (e.key === "-") magnify(2);
+      if (e.key === "0") zoom();
+    }}});
 }
 
 /* The index of a line's last value up to x; -1: none, or the line has ended before. */
@@ -214,9 +311,20 @@ function cursorText(axes, lines, x, y, options) {
   rows.sort((a, b) => b.line.y[b.i] - a.line.y[a.i]);
   const words = rows.map(function ({line, i}) {
     const band = line.low && known(line.low[i]) ? ` [${number(line.low[i])}, ${number(line.high[i])}]` : "";
-    return `${line.name}: ${number(line.y[i])}${band}${line.n ? `, n = ${line.n[i]}` : ""}`;
+    const runs = line.n ? `, n = ${line.n[i]}` + (isWhole(line, i) ? "" : ` of ${line.runs || Math.max(...line.n)}`) : "";
+    return `${line.name}: ${number(line.y[i])}${band}${runs}`;
   });
   return count(x) + " " + options.xName + "\n" + words.join("\n") + (left > 0 ? `\n${left} more lines` : "");
+}
+
+/* The name of the line that is nearest to the pointer; null: none. */
+function nearestLine(axes, lines, x, y) {
+  let best = null, least = Infinity;
+  for (const line of lines) {
+    const i = line.isFaint ? -1 : indexAt(line, x), distance = i < 0 ? Infinity : Math.abs(axes.py(line.y[i]) - y);
+    if (distance < least) [best, least] = [line.name, distance];
+  }
+  return best;
 }
 
 function addCursor(host, axes, lines, options) {
@@ -227,11 +335,14 @@ function addCursor(host, axes, lines, options) {
   const show = function (place, x, y, row) {
     if (!places.length) return;
     current = place;
+    axes.cursor = places[current];
+    if (lines.length > BANDS_MAX) markLine(axes.root, nearestLine(axes, lines, places[current], row));
     setAttributes(cursor, {x1: axes.px(places[current]), x2: axes.px(places[current]), visibility: "visible"});
     showTip(x, y, cursorText(axes, lines, places[current], row, options));
   };
   const hide = function () {
     cursor.setAttribute("visibility", "hidden");
+    markLine(axes.root, null);
     hideTip();
   };
   setAttributes(axes.root, {on: {
@@ -299,42 +410,4 @@ function drawScatter(host, points, chosen, choose) {
   addChoices(axes.root, dots, i => order[i].text, i => choose(order[i].run),
     i => dots.forEach((dot, k) => dot.classList.toggle("at", k === i)));
   replaceChart(host, axes.root);
-}
-
-/* ---- parallel coordinates */
-
-/* axes: [{label, tick: [[unit, text]]}]; lines: [{unit: [0 to 1 per axis, null: not active], color, text}], the best
- * last. */
-function drawParallel(host, columns, lines, label, choose) {
-  const W = Math.max(host.clientWidth || 600, 100 * columns.length), H = 330, T = 44, B = 34, L = 44, R = 34;
-  const hasNone = lines.some(l => l.unit.some(u => !known(u))), bottom = H - B - (hasNone ? 26 : 0);
-  const px = i => L + (W - L - R) * i / Math.max(1, columns.length - 1), py = u => known(u) ? bottom - (bottom - T) * u
-    : H - B + 6;
-  const root = svg("svg", {viewBox: `0 0 ${W} ${H}`, width: W, height: H, tabindex: "0", role: "img",
-    "aria-label": label, class: "parallel"});
-  const paths = lines.map(l => svg("path", {class: "trial", stroke: l.color, "data-choice": "",
-    d: "M" + l.unit.map((u, i) => px(i).toFixed(1) + " " + py(u).toFixed(1)).join("L")}));
-  root.append(...paths);
-  columns.forEach(function (column, i) {
-    const anchor = i === columns.length - 1 ? "end" : i === 0 ? "start" : "middle";
-    const x = anchor === "end" ? px(i) + R - 4 : anchor === "start" ? px(i) - L + 4 : px(i);
-    root.append(svg("line", {class: "axis", x1: px(i), x2: px(i), y1: T, y2: bottom}));
-    root.append(svg("text", {class: "head", x, y: 16, "text-anchor": anchor}, column.label));
-    for (const [unit, text] of column.tick) {
-      const isEnd = unit > 0.9 || unit < 0.1, side = i > 0 ? "end" : "start";
-      if (!isEnd && px(1) - px(0) < 130 && Number.isFinite(Number(text))) continue;
-      root.append(svg("text", {class: "halo", x: isEnd ? x : px(i) + (i > 0 ? -5 : 5),
-        y: py(unit) + (unit > 0.9 ? -6 : unit < 0.1 ? 15 : 4), "text-anchor": isEnd ? anchor : side},
-        Number.isFinite(Number(text)) ? number(Number(text)) : text));
-    }
-    if (lines.some(l => !known(l.unit[i])))
-      root.append(svg("text", {class: "halo", x: px(i), y: H - 8, "text-anchor": "middle"}, "not active"));
-  });
-  const order = paths.slice().reverse();
-  const lineOf = i => lines[lines.length - 1 - i];
-  addChoices(root, order, i => lineOf(i).text, i => choose(lineOf(i)), function (i) {
-    root.classList.toggle("has-mark", i >= 0);
-    order.forEach((path, k) => path.classList.toggle("at", k === i));
-  });
-  replaceChart(host, root);
 }

@@ -133,6 +133,12 @@ function seriesLines(of, state, looks) {
   return list;
 }
 
+/* The note of the curves, with the meaning of dashes where there are some. */
+function curvesNote(of) {
+  const hasRest = of.curves.series.some(s => Object.values(s.values).some(v => v.runs.some(n => n > 0 && n < Math.max(...v.runs))));
+  return of.curves.note + (hasRest ? " Dashed: over the runs that go on where others have ended, or have no value." : "");
+}
+
 function curves(of) {
   const series = of.curves.series, names = Object.keys(of.curves.measures);
   if (!series.length) return;
@@ -174,7 +180,7 @@ function curves(of) {
   const check = (label, key) => el("label", null, el("input", {type: "checkbox", checked: state[key] ? "" : null,
     on: {change: e => choose({[key]: e.target.checked})}}), " " + label);
   const all = (label, on) => el("button", {type: "button", on: {click: () => toggleAll(on)}}, label);
-  part("curves", "Curves", el("p", {class: "muted"}, of.curves.note),
+  part("curves", "Curves", el("p", {class: "muted"}, curvesNote(of)),
     el("div", {class: "controls"},
       el("label", null, "Measure ", el("select", {on: {change: e => choose({measure: e.target.value})}},
         names.map(n => el("option", {value: n}, of.curves.measures[n])))),

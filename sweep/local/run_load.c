@@ -17,7 +17,7 @@ enum { FILE_MAX = 64 << 10, WRITE_EVERY_S = 10 };
 struct SweepLoadRecorder {
   SweepRunLoad load;
   double every_s;        /* length of an interval */
-  double cpu_s;          /* CPU time so far, which never falls: an ended process counts when its parent has waited for it */
+  double cpu_s;          /* CPU time so far; an ended process counts when its parent has waited for it */
   double last_unix_s;    /* time of the last sample */
   SweepLoadPoint open;   /* the interval that has begun; its means are sums weighted by seconds */
   double open_s, gpu_s;  /* its length, and the part of it with a GPU */

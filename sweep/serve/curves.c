@@ -7,9 +7,10 @@
 
 #include "analysis/plot/page.h"
 #include "analysis/runs/programs.h"
+#include "analysis/statistics/statistics.h"
 #include "core/memory.h"
-#include "store/database/tables.h"
 #include "store/workspace/paths.h"
+#include "sweep/serve/groups_json.h"
 #include "sweep/serve/routes.h"
 #include "sweep/serve/series.h"
 
@@ -29,112 +30,10 @@ typedef struct CurvesRequest {
   const char *run_ids;     /* comma-separated; NULL: none */
   bool is_log_x, is_log_y;
   bool has_runs;           /* wants each run's curve, too */
+  bool is_part;            /* only from `low` to `high` of the axis x */
+  double low, high;
   int64_t points;
 } CurvesRequest;
-
-/* ---- columns ----------------------------------------------------------------------------------------------------- */
-
-static void add_column(json_t *list, const AnalysisColumn *column, const char *name, const char *help,
-                       bool has_values) {
-  char title[128];
-  analysis_column_title(column, title, sizeof title);
-  json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b}", "name", name, "title", title, "unit",
-                                        column->unit, "description", help, "log", analysis_column_is_log(column),
-                                        "has_values", has_values));
-}
-
-static const char *find_help(const char *column) {
-  size_t count;
-  const StoreTable *tables = store_tables(&count);
-  for (size_t i = 0; i < count; i++) {
-    if (strcmp(tables[i].name, "iteration") != 0) continue;
-    for (const StoreTableColumn *c = tables[i].columns; c->name; c++)
-      if (strcmp(c->name, column) == 0) return c->comment;
-  }
-  return "";
-}
-
-/* Finds the run of the sweep that got furthest: the one that has values of most columns. "" without a sweep. */
-static void find_furthest(const ServeSweep *sweep, char id[CORE_RUN_ID]) {
-  int64_t furthest = -1;
-  id[0] = '\0';
-  if (!sweep) return;
-
-  const SweepProgress *progress = &sweep->view->progress;
-  for (size_t i = 0; i < progress->runs; i++) {
-    if (progress->run[i].state.iteration <= furthest) continue;
-    furthest = progress->run[i].state.iteration;
-    snprintf(id, CORE_RUN_ID, "%s", progress->run[i].id);
-  }
-}
-
-/* Whether each column of iterations has a value in the run's last row. */
-static int add_iteration_columns(StoreDatabase *database, const char *run, json_t *list) {
-  StoreQuery *query = NULL;
-  size_t count;
-  bool has_row = false;
-  const AnalysisColumn *columns = analysis_columns(&count);
-  int code = CORE_OK;
-
-  if (database) {
-    TRY(store_query_open(database, "SELECT * FROM iteration WHERE run_id = ?1 ORDER BY iteration DESC LIMIT 1",
-                         &query));
-    store_query_bind_text(query, 1, run);
-    code = store_query_step(query, &has_row);
-  }
-
-  for (size_t i = 0; i < count; i++) {
-    const char *name = analysis_column_short(&columns[i]);
-    bool has_values = false;
-    if (columns[i].evaluation || columns[i].normalized || !analysis_column_is_number(&columns[i])) continue;
-    if (has_row) {
-      for (int c = 0; c < store_query_columns(query); c++)
-        has_values |= strcmp(store_query_name(query, c), name) == 0 && store_query_value(query, c) != STORE_VALUE_NULL;
-    }
-    add_column(list, &columns[i], name, find_help(name), has_values);
-  }
-
-  store_query_close(&query);
-  return code;
-}
-
-static int add_metrics(StoreDatabase *database, const char *run, json_t *list) {
-  StoreQuery *query;
-  bool has_row = false;
-  TRY(analysis_programs_know_run(database, run));
-  TRY(store_query_open(database, "SELECT DISTINCT name FROM metric WHERE run_id = ?1 ORDER BY name", &query));
-  store_query_bind_text(query, 1, run);
-
-  int code;
-  while ((code = store_query_step(query, &has_row)) == CORE_OK && has_row) {
-    CoreText name = {0};
-    const AnalysisColumn *column;
-    core_text_appendf(&name, "metric.%s", store_query_text(query, 0));
-    if (analysis_column_find("column", core_text_string(&name), &column) == CORE_OK)
-      add_column(list, column, core_text_string(&name), "metric reported by the program", true);
-    core_text_free(&name);
-  }
-
-  store_query_close(&query);
-  return code;
-}
-
-int serve_api_columns(const ServeContext *context, json_t **value) {
-  const ServeSweep *sweep = NULL;
-  ServeReader *reader = context->reader;
-  const char *name = serve_request_argument(context->request, "sweep");
-  char run[CORE_RUN_ID];
-  if (name && *name) TRY(serve_argument_sweep(context, &sweep));
-  find_furthest(sweep, run);
-  StoreDatabase *database = *run && serve_reader_open(reader) == CORE_OK ? reader->database : NULL;
-  *value = json_array();
-  json_array_append_new(*value, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b}", "name", serve_series_score, "title",
-                                          "score", "unit", "", "description",
-                                          "score of evaluations: solve rate, or return where there is no goal", "log",
-                                          false, "has_values", true));
-  TRY(add_iteration_columns(database, run, *value));
-  return database ? add_metrics(database, run, *value) : CORE_OK;
-}
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
@@ -162,6 +61,18 @@ static json_t *run_json(const char *id, const AnalysisCurve *curve, size_t limit
     json_array_append_new(y, number_json(curve->y[from]));
   }
   return json_pack("{s:s, s:o, s:o}", "run", id, "x", x, "y", y);
+}
+
+/* Cuts a curve to the wanted part of the axis x, with values at both ends of the part where the curve has them. Caller
+ * frees. */
+static AnalysisCurve cut_curve(const CurvesRequest *request, const AnalysisCurve *curve) {
+  AnalysisCurve part = {0};
+  const double low = request->low, high = request->high;
+  analysis_curve_add(&part, low, analysis_interpolate(curve->x, curve->y, curve->n, low));
+  for (size_t i = 0; i < curve->n; i++)
+    if (curve->x[i] > low && curve->x[i] < high) analysis_curve_add(&part, curve->x[i], curve->y[i]);
+  analysis_curve_add(&part, high, analysis_interpolate(curve->x, curve->y, curve->n, high));
+  return part;
 }
 
 /* ---- single runs ------------------------------------------------------------------------------------------------- */
@@ -282,84 +193,40 @@ static json_t *group_curve_json(const Panel *panel, size_t group, AnalysisRange 
 /* Whether the id is among the comma-separated ids. */
 static bool is_named(const char *ids, const char *id) { return ids && strstr(ids, id); }
 
-static json_t *settings_json(const ServeGroups *groups, const AnalysisConfig *config) {
-  json_t *settings = json_object();
-  for (size_t k = 0; k < groups->varied_count; k++)
-    if (analysis_key_applies(config, groups->varied[k]))
-      json_object_set_new(settings, groups->varied[k]->name, analysis_config_setting_json(config, groups->varied[k]));
-  return settings;
-}
-
 static json_t *run_lines_json(const CurvesRequest *request, const Panel *panel) {
   const AnalysisSelection *selection = &panel->groups->selection;
   json_t *list = json_array();
   for (size_t r = 0; r < selection->count && json_array_size(list) < RUN_LINES_MAX; r++) {
     const AnalysisCurve *curve = &panel->curves[r];
     if (curve->n == 0 || !(request->has_runs || is_named(request->run_ids, selection->runs[r].id))) continue;
-    json_t *line = run_json(selection->runs[r].id, curve, RUN_POINTS_MAX);
+    AnalysisCurve part = request->is_part ? cut_curve(request, curve) : (AnalysisCurve){0};
+    json_t *line = run_json(selection->runs[r].id, request->is_part ? &part : curve, RUN_POINTS_MAX);
+    analysis_curve_free(&part);
     json_object_set_new(line, "group", json_integer((json_int_t)panel->groups->grouping.group_of[r]));
-    json_object_set_new(line, "settings", settings_json(panel->groups, &selection->runs[r].config));
+    json_object_set_new(line, "settings", serve_groups_settings_json(panel->groups, &selection->runs[r].config));
     json_array_append_new(list, line);
   }
   return list;
 }
 
-/* Whether the setting is the same in all runs of the group. */
-static bool is_common(const ServeGroups *groups, size_t g, const CoreConfigRow *key) {
-  const AnalysisConfig *config = groups->grouping.groups[g].config;
-  bool is_same = analysis_key_applies(config, key);
-  for (size_t r = 0; r < groups->selection.count && is_same; r++) {
-    const AnalysisConfig *other = &groups->selection.runs[r].config;
-    if (groups->grouping.group_of[r] == g && other->shared != config->shared)
-      is_same = analysis_group_compare(other, config, key) == 0;
+/* Spreads the grid over the wanted part of the axis x, whose ends are points of it. */
+static void make_grid(const CurvesRequest *request, Panel *panel) {
+  const size_t count = panel->groups->selection.count, points = (size_t)request->points;
+  if (!request->is_part) {
+    panel->grid = analysis_curve_grid(panel->curves, count, points, request->is_log_x, &panel->n);
+    return;
   }
-  return is_same;
-}
 
-static json_t *group_json(const ServeGroups *groups, const AnalysisPageColors *colors, size_t g) {
-  const AnalysisGroup *group = &groups->grouping.groups[g];
-  json_t *settings = json_object();
-  size_t runs = 0;
-  for (size_t k = 0; k < groups->varied_count; k++)
-    if (is_common(groups, g, groups->varied[k]))
-      json_object_set_new(settings, groups->varied[k]->name,
-                          analysis_config_setting_json(group->config, groups->varied[k]));
-  for (size_t r = 0; r < groups->selection.count; r++) runs += groups->grouping.group_of[r] == g;
-  return json_pack("{s:s, s:I, s:o, s:o}", "label", group->label ? group->label : "", "runs", (json_int_t)runs, "color",
-                   analysis_page_color(colors, g), "settings", settings);
-}
-
-static json_t *keys_json(const CoreConfigRow *const *keys, size_t count) {
-  json_t *list = json_array();
-  for (size_t k = 0; k < count; k++)
-    json_array_append_new(list, json_pack("{s:s, s:s}", "name", keys[k]->name, "label", analysis_key_name(keys[k])));
-  return list;
-}
-
-static void add_key(const CoreConfigRow **keys, size_t *count, const CoreConfigRow *key) {
-  for (size_t k = 0; k < *count; k++)
-    if (keys[k] == key) return;
-  keys[(*count)++] = key;
-}
-
-/* Adds the settings that differ, and those that the lines stand for where these average over the others. */
-static void add_keys(const ServeGroups *groups, json_t *value) {
-  const AnalysisGrouping *grouping = &groups->grouping;
-  const CoreConfigRow **lines = core_memory_allocate((groups->varied_count + 1) * sizeof *lines);
-  size_t count = 0;
-  if (groups->is_limited) {
-    for (size_t f = 0; f < grouping->family_count; f++)
-      for (size_t k = 0; k < grouping->families[f].key_count; k++)
-        add_key(lines, &count, grouping->families[f].keys[k]);
-  }
-  json_object_set_new(value, "keys", keys_json(groups->varied, groups->varied_count));
-  json_object_set_new(value, "lines", keys_json(lines, count));
-  json_object_set_new(value, "limited", json_boolean(groups->is_limited));
-  free(lines);
+  AnalysisCurve *parts = core_memory_zero_allocate(count + 1, sizeof *parts);
+  for (size_t r = 0; r < count; r++) parts[r] = cut_curve(request, &panel->curves[r]);
+  analysis_curve_add(&parts[count], request->low, 0);
+  analysis_curve_add(&parts[count], request->high, 0);
+  panel->grid = analysis_curve_grid(parts, count + 1, points, request->is_log_x, &panel->n);
+  for (size_t r = 0; r <= count; r++) analysis_curve_free(&parts[r]);
+  free(parts);
 }
 
 static int fill_panel(CurvesRequest *request, Panel *panel) {
-  const AnalysisSelection *selection = &panel->groups->selection;
   int code = CORE_OK;
   bool is_read = false;
   while (!is_read) {
@@ -368,8 +235,7 @@ static int fill_panel(CurvesRequest *request, Panel *panel) {
     if (code == CORE_OK) code = read_panel(&request->series, panel);
     is_read = !take_returns(&request->series, panel->without < panel->read);
   }
-  panel->grid = analysis_curve_grid(panel->curves, selection->count, (size_t)request->points, request->is_log_x,
-                                    &panel->n);
+  make_grid(request, panel);
   return code;
 }
 
@@ -378,13 +244,15 @@ static json_t *panel_json(const CurvesRequest *request, const Panel *panel) {
   const bool is_log = request->is_log_y || analysis_column_is_log(column);
   const size_t groups = panel->groups->grouping.count;
   json_t *curves = json_array(), *list = json_array();
-  char title[128];
-  analysis_column_title(column, title, sizeof title);
+  char title[192];
+  if (strcmp(column->name, "evaluation.episode_return") == 0)
+    snprintf(title, sizeof title, "%s", panel->groups->selection.return_name);
+  else analysis_column_title(column, title, sizeof title);
 
   AnalysisPageColors colors = analysis_page_colors_create(&panel->groups->grouping);
   for (size_t g = 0; g < groups && g < GROUPS_MAX; g++) {
     json_array_append_new(curves, group_curve_json(panel, g, analysis_column_range(column, is_log)));
-    json_array_append_new(list, group_json(panel->groups, &colors, g));
+    json_array_append_new(list, serve_groups_json(panel->groups, &colors, g));
   }
   analysis_page_colors_free(&colors);
 
@@ -395,7 +263,7 @@ static json_t *panel_json(const CurvesRequest *request, const Panel *panel) {
               (json_int_t)panel->groups->selection.count, "read", (json_int_t)panel->read, "without",
               (json_int_t)panel->without, "groups", (json_int_t)groups, "group", list, "grid",
               numbers_json(panel->grid, panel->n), "curve", curves, "line", run_lines_json(request, panel));
-  add_keys(panel->groups, value);
+  serve_groups_add_keys(panel->groups, value);
   return value;
 }
 
@@ -421,6 +289,17 @@ static int answer_groups(const ServeContext *context, CurvesRequest *request, js
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
+/* Reads the wanted part of the axis x: both ends or none. */
+static int read_part(const ServeContext *context, CurvesRequest *request) {
+  const char *low = serve_request_argument(context->request, "from");
+  const char *high = serve_request_argument(context->request, "to");
+  request->is_part = low && *low && high && *high;
+  if (!request->is_part) return CORE_OK;
+  const bool are_numbers = core_text_to_real(low, &request->low) && core_text_to_real(high, &request->high);
+  if (are_numbers && request->low < request->high && isfinite(request->low) && isfinite(request->high)) return CORE_OK;
+  return core_error(CORE_USAGE, "from, to: expected two numbers, the smaller one first");
+}
+
 static int read_request(const ServeContext *context, CurvesRequest *request) {
   const char *x = serve_request_argument(context->request, "x"), *log = serve_request_argument(context->request, "log");
   int64_t has_runs;
@@ -436,6 +315,7 @@ static int read_request(const ServeContext *context, CurvesRequest *request) {
 
   if (x && *x && analysis_abscissa_find(x, &request->series.x) != CORE_OK)
     return core_error(CORE_USAGE, "x: expected transitions, iteration or wall_seconds");
+  TRY(read_part(context, request));
   TRY(serve_argument_int(context, "runs", 0, 1, 0, &has_runs));
   request->has_runs = has_runs;
   return serve_argument_int(context, "points", 2, POINTS_MAX, POINTS_DEFAULT, &request->points);
@@ -447,7 +327,7 @@ static int find_column(const ServeContext *context, CurvesRequest *request) {
   const ServeSweep *sweep = NULL;
   char run[CORE_RUN_ID] = "";
   if (name && *name) TRY(serve_argument_sweep(context, &sweep));
-  if (sweep) find_furthest(sweep, run);
+  if (sweep) serve_sweep_find_furthest(sweep, run);
   else if (request->run_ids) snprintf(run, sizeof run, "%.16s", request->run_ids);
   if (request->series.database && strncmp(request->column, "metric.", strlen("metric.")) == 0)
     TRY(analysis_programs_know_run(request->series.database, run));

@@ -1,25 +1,32 @@
 
 /* Curves of groups of runs as small panels, one per metric, and scores against DDR. */
 const view = {metrics: null, group: "", x: "transitions", color: "", smooth: 0, logX: false, logY: false, runs: false,
-  hidden: new Set(), columns: [], sweep: null};
-const METRICS_MAX = 12;
-const USUAL_METRICS = ["episode_return", "kl", "entropy", "explained_variance", "value_loss", "policy_loss"];
+  zoom: null, hidden: new Set(), columns: [], colors: [], titles: {}, lines: null, sweep: null};
+const METRICS_MAX = 12, DEFAULT_METRICS = 4;
+const USUAL_METRICS = ["episode_return", "entropy", "explained_variance", "value_loss", "policy_loss"];
+const KL_NAME = /(^|[/._-])(approx_?|mean_?)?kl($|[/._-])/i;
 const axisNames = {transitions: "environment transitions", iteration: "iterations", wall_seconds: "s of training"};
 
 /* ---- which metrics */
 
-/* The score and three more of those that the sweep has: the usual ones, or a program's own. */
+/* The score, the goals that differ from it, KL, and then the usual metrics or a program's own. */
 function defaultMetrics() {
-  const measured = view.columns.filter(c => c.has_values && c.name !== "score").map(c => c.name);
-  const own = measured.filter(name => name.startsWith("metric."));
-  const usual = USUAL_METRICS.filter(name => measured.includes(name));
-  return ["score", ...own, ...usual].slice(0, 4);
+  const measured = view.columns.filter(c => c.has_values && c.name !== "score" && !c.is_score);
+  const names = measured.map(c => c.name), own = names.filter(name => name.startsWith("metric."));
+  const goals = measured.filter(c => c.goal).map(c => c.name);
+  const kl = [...names.filter(name => name === "kl"), ...own.filter(name => KL_NAME.test(name))].slice(0, 1);
+  const usual = USUAL_METRICS.flatMap(usual => names.filter(name => name === usual || name.endsWith("/" + usual)));
+  return [...new Set(["score", ...goals, ...kl, ...usual, ...own])].slice(0, Math.max(DEFAULT_METRICS, goals.length + 2));
 }
 
-const shownMetrics = () => (view.metrics || defaultMetrics()).filter(name => view.columns.some(c => c.name === name));
+/* The chosen metrics that the sweep can have, or else the default ones. An empty choice is one, too. */
+function shownMetrics() {
+  const chosen = (view.metrics || []).filter(name => view.columns.some(c => c.name === name));
+  return chosen.length || (view.metrics && !view.metrics.length) ? chosen : defaultMetrics();
+}
+
 const columnOf = name => view.columns.find(c => c.name === name);
 
-/* "metric.losses/kl" -> "losses/kl" */
 const columnTitle = c => c.name === "score" ? "score" : c.title;
 
 function drawMetricChoice() {
@@ -36,11 +43,26 @@ function setMetrics(metrics) {
 
 /* ---- colors and lines */
 
+/* Colors of things by the chosen setting, as colorsBy: those that figures have for it, where the server knows them. */
+function settingColors(values) {
+  const table = new Map(view.colors.map(([value, color]) => [value, color[isDark.matches ? 1 : 0]]));
+  if (!table.size) return colorsBy(values);
+  const present = new Set(values);
+  return {colors: values.map(v => table.get(v) || "#808080"), legend: [...table].filter(([value]) => present.has(value))};
+}
+
 /* Colors of groups: by the chosen setting where the groups have it, else those of figures and reports. */
 function groupColors(answer) {
   const values = answer.group.map(g => g.settings[view.color]);
-  if (view.color && values.some(known)) return colorsBy(values).colors;
+  if (view.color && values.some(known)) return settingColors(values).colors;
   return answer.group.map(g => g.color[isDark.matches ? 1 : 0]);
+}
+
+/* The group that a run belongs to, by its settings; -1: none. */
+function groupOf(answer, settings) {
+  const isIn = (range, value) => range === null ? !known(value) : range.length === 1 ? value === range[0]
+    : value >= range[0] && value <= range[1];
+  return answer.group.findIndex(g => Object.entries(g.covers).every(([name, range]) => isIn(range, settings[name])));
 }
 
 /* Color and dash of each group: groups of one color differ in dashes. */
@@ -56,7 +78,7 @@ function groupLooks(answer) {
 function runColors(answer, looks) {
   const values = answer.line.map(l => l.settings[view.color]);
   if (!view.color || !values.some(known)) return {colors: answer.line.map(l => looks[l.group].color), legend: []};
-  const by = colorsBy(values);
+  const by = settingColors(values);
   const name = v => keyLabel(view.color) + " " + settingText(v);
   return {colors: by.colors, legend: by.legend.map(([v, color]) => [name(v), color])};
 }
@@ -76,10 +98,10 @@ function panelLines(answer) {
     list.push({name: line.run, x: line.x, y: line.y, color: colors[i], isFaint: true});
   });
   answer.curve.forEach(function (curve, g) {
-    const name = groupName(answer, g), band = v => smooth(v, view.smooth, answer.log);
+    const name = groupName(answer, g), band = v => smooth(v, view.smooth, answer.log, curve.n);
     if (isComparing || view.hidden.has(name) || curve.runs === 0) return;
     list.push({name, x: answer.grid, y: band(curve.mean), low: band(curve.low), high: band(curve.high), n: curve.n,
-      ...looks[g]});
+      runs: curve.runs, ...looks[g]});
   });
   page.chosen.forEach(function (run, place) {
     const line = answer.line.find(l => l.run === run);
@@ -113,7 +135,7 @@ function panelOf(name) {
 /* Draws a panel, unless it shows the same answer in the same way already. */
 function drawPanel(panel, answer) {
   const host = panel.querySelector(".chart"), lines = panelLines(answer);
-  const state = JSON.stringify([view.smooth, view.color, view.logX, [...view.hidden], host.clientWidth, isDark.matches,
+  const state = JSON.stringify([view.smooth, view.color, view.colors, view.logX, [...view.hidden], host.clientWidth, isDark.matches,
     page.compared.map(r => nameOf(r.run))]);
   if (panel.answer === answer && panel.state === state) return;
   Object.assign(panel, {answer, state});
@@ -126,8 +148,20 @@ function drawPanel(panel, answer) {
       : "no line is shown"));
     return;
   }
-  drawLines(host, lines, {logX: view.logX, logY: answer.log, xName: axisNames[view.x], height: 250,
+  drawLines(host, lines, {logX: view.logX, logY: answer.log, xName: axisNames[view.x], height: 250, xRange: view.zoom, zoom,
     label: `${title} against ${axisNames[view.x]}, ${lines.length} lines; left and right move the cursor`});
+}
+
+/* Shows a part of the axis x in all panels; without arguments all of it. */
+function zoom(low, high) {
+  view.zoom = low < high ? [low, high] : null;
+  refresh();
+}
+
+/* Marks a line in all panels while its name has the pointer or the focus. */
+function legendMarks(name) {
+  const mark = of => () => { for (const root of document.querySelectorAll("#panels svg")) markLine(root, of); };
+  return {pointerenter: mark(name), pointerleave: mark(null), focus: mark(name), blur: mark(null)};
 }
 
 function drawLegend(answer) {
@@ -142,7 +176,7 @@ function drawLegend(answer) {
     const name = groupName(answer, g);
     const runs = ` ${group.runs} ${group.runs === 1 ? "run" : "runs"}`;
     return el("li", null, el("button", {type: "button", "data-key": name, title: "Show or hide this line",
-      "aria-pressed": String(!view.hidden.has(name)), on: {click: () => toggleLine(name)}},
+      "aria-pressed": String(!view.hidden.has(name)), on: {click: () => toggleLine(name), ...legendMarks(name)}},
       sampleLine(looks[g].color, looks[g].dash), name, el("span", {class: "muted"}, runs)));
   });
   redraw(byId("legend"), [...items, ...colors.map(([name, color]) => el("li", null, sampleDot(color), name))]);
@@ -159,6 +193,10 @@ const listLabels = keys => keys.map(k => k.label).join(", ");
 function curvesNote(answer) {
   if (page.chosen.length) return "compared runs";
   const words = ["mean and 95 % interval over runs; no band below 3 runs"];
+  const drawn = answer.curve.filter((c, g) => c.runs && !view.hidden.has(groupName(answer, g)));
+  if (drawn.length > BANDS_MAX) words.push("of so many lines only the marked one has its band");
+  if (drawn.some(c => c.n.some(n => n > 0 && n < c.runs)))
+    words.push("dashed: over the runs that go on where others have ended, or have no value");
   if (answer.limited) {
     const isLine = key => answer.lines.some(k => k.name === key.name);
     words.push(`lines: ${listLabels(answer.lines)}, which explains most of the scores; `
@@ -182,16 +220,21 @@ function drawChoices(answer) {
 /* Reads and draws all panels. */
 async function refreshPanels() {
   const asked = page.sweep;
-  if (view.sweep !== asked) Object.assign(view, {sweep: asked, group: "", color: "", hidden: new Set()});
+  if (view.sweep !== asked) Object.assign(view, {sweep: asked, group: "", color: "", zoom: null, hidden: new Set()});
   view.columns = await ask("/api/columns", {sweep: asked});
+  view.colors = view.color ? await ask("/api/colors", {sweep: asked, key: view.color}).catch(() => []) : [];
   const metrics = shownMetrics(), log = (view.logX ? "x" : "") + (view.logY ? "y" : "");
   const found = await Promise.all(metrics.map(column => ask("/api/curves", {sweep: asked, column, group: view.group,
-    x: view.x, log, runs: view.runs ? 1 : null, run: page.chosen.join()})));
+    x: view.x, log, runs: view.runs ? 1 : null, run: page.chosen.join(), from: view.zoom && view.zoom[0],
+    to: view.zoom && view.zoom[1]})));
   if (asked !== page.sweep) return;
   drawMetricChoice();
+  byId("zoom-out").hidden = !view.zoom;
+  found.forEach(answer => { view.titles[answer.column] = answer.title; });
   const panels = metrics.map(panelOf), host = byId("panels");
   const isSame = panels.length === host.children.length && panels.every((p, i) => host.children[i] === p);
   if (!isSame) host.replaceChildren(...panels);
+  view.lines = found[0] || null;
   if (!found.length) return;
   drawChoices(found[0]);
   found.forEach((answer, i) => drawPanel(panels[i], answer));
@@ -200,18 +243,18 @@ async function refreshPanels() {
 }
 
 /* ---- scores against DDR */
-const dotColors = {finished: "#0072b2", running: "#009e73", "stopped by rule": "#8c6bb1", stopped: "#e69f00"};
-const FAILURE_COLOR = "#d55e00";
 
-/* Colors by status, or by the chosen setting, with the legend: [[name, color]]. */
+/* Colors by the chosen setting, or of the lines that the runs belong to, with the legend: [[name, color]]. */
 function scatterColors(points) {
   if (view.color) {
-    const by = colorsBy(points.map(p => (p.settings || {})[view.color]));
+    const by = settingColors(points.map(p => (p.settings || {})[view.color]));
     const name = v => keyLabel(view.color) + " " + settingText(v);
     return {colors: by.colors, legend: by.legend.map(([v, color]) => [name(v), color])};
   }
-  const statuses = [...new Set(points.map(p => p.status))].sort(), color = s => dotColors[s] || FAILURE_COLOR;
-  return {colors: points.map(p => color(p.status)), legend: statuses.map(s => [s, color(s)])};
+  if (!view.lines) return {colors: points.map(() => paletteColor(0)), legend: []};
+  const answer = view.lines, colors = groupColors(answer), places = points.map(p => groupOf(answer, p.settings || {}));
+  const present = [...new Set(places)].filter(g => g >= 0).sort((a, b) => a - b);
+  return {colors: places.map(g => g < 0 ? "#808080" : colors[g]), legend: present.map(g => [groupName(answer, g), colors[g]])};
 }
 
 async function refreshScatter() {
@@ -224,7 +267,7 @@ async function refreshScatter() {
     : `${answer.measured} of ${answer.runs} runs have both`;
   byId("scatter-note").textContent = drawn + "; click a dot to compare its run";
   redraw(byId("scatter-legend"), legend.map(([name, color]) => el("li", null, sampleDot(color), " " + name)));
-  const state = JSON.stringify([view.color, page.chosen, host.clientWidth, isDark.matches, page.keys]);
+  const state = JSON.stringify([colors, page.chosen, host.clientWidth, isDark.matches, page.keys]);
   if (host.answer === answer && host.state === state) return;
   Object.assign(host, {answer, state});
   drawScatter(host, answer.point.map((p, i) => ({...p, color: colors[i],

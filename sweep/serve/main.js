@@ -54,7 +54,7 @@ function openSweep(name) {
   if (name === page.sweep) return;
   Object.assign(page, unselected, {sweep: name, chosen: []});
   byId("text").value = "";
-  location.hash = name;
+  page.isStep = true;
   drawSweeps();
   refresh();
 }
@@ -114,7 +114,7 @@ async function refreshSweep() {
   page.compared = compared.map(r => ({...r, sweepIndex: asked + "/" + r.index}));
   drawRuns(answer);
   drawCompared(page.compared);
-  await Promise.all([refreshPanels(), refreshScatter(), refreshSearch(sweep)]);
+  await Promise.all([refreshPanels().then(refreshScatter), refreshSearch(sweep)]);
 }
 
 async function actionText() {
@@ -133,13 +133,16 @@ async function readPage() {
     + (o.importing ? ", importing" : "") + action;
   drawTags();
   if (!sweeps.some(s => s.name === page.sweep)) {
-    const first = sweepToOpen(sweeps, decodeURIComponent(location.hash.slice(1)));
+    const first = sweepToOpen(sweeps, page.sweep);
     Object.assign(page, unselected, {sweep: first ? first.name : null, chosen: []});
   }
   document.title = (page.sweep ? page.sweep + " \u2013 " : "") + "sweep";
   drawSweeps();
   await refreshSweep();
   if (openedRun) await fillRun(openedRun);
+  writeAddress(page.isStep);
+  page.isStep = false;
+  await refreshViews();
   showProblem(o.problem);
   page.ready = true;
   document.body.dataset.ready = "yes";
@@ -171,7 +174,8 @@ const keys = [["j", "next run", () => move(1)], ["k", "previous run", () => move
   ["n", "next page of runs", () => turnPage(1)], ["p", "previous page of runs", () => turnPage(-1)],
   ["]", "next sweep", () => stepSweep(1)], ["[", "previous sweep", () => stepSweep(-1)],
   ["l", "logarithmic y axis", () => byId("log-y").click()], ["s", "single runs", () => byId("single").click()],
-  ["m", "add a metric", () => byId("column").focus()], ["t", "choose a tag", () => byId("tag").focus()],
+  ["m", "add a metric", () => byId("column").focus()], ["0", "show all of the axis", () => zoom()], ["v", "share or save this view", () => openViews()],
+  ["t", "choose a tag", () => byId("tag").focus()],
   ["r", "refresh", () => refresh()], ["?", "show the keys", () => byId("help").showModal()],
   ["Escape", "close, or leave a field", () => document.activeElement.blur()]];
 
@@ -219,24 +223,35 @@ byId("keys").append(...keys.map(([key, words]) =>
 byId("help-button").addEventListener("click", () => byId("help").showModal());
 byId("help-close").addEventListener("click", () => byId("help").close());
 byId("run-close").addEventListener("click", () => byId("run").close());
-byId("run").addEventListener("close", () => { openedRun = null; });
+byId("run").addEventListener("close", () => {
+  openedRun = null;
+  writeAddress();
+});
+byId("zoom-out").addEventListener("click", () => zoom());
+byId("brush-clear").addEventListener("click", () => {
+  study.brushes = {};
+  refresh();
+});
 byId("clear").addEventListener("click", () => compareRuns([]));
 byId("previous").addEventListener("click", () => turnPage(-1));
 byId("next").addEventListener("click", () => turnPage(1));
 onChange("status", e => Object.assign(page, {status: e.value, offset: 0}));
 onChange("tag", e => Object.assign(page, {tag: e.value, offset: 0}));
 onChange("group", e => Object.assign(view, {group: e.value, hidden: new Set()}));
-onChange("x", e => { view.x = e.value; });
+onChange("x", e => Object.assign(view, {x: e.value, zoom: null}));
 onChange("color", e => { view.color = e.value; });
 onChange("log-x", e => { view.logX = e.checked; });
 onChange("log-y", e => { view.logY = e.checked; });
 onChange("single", e => { view.runs = e.checked; });
-onChange("search-name", e => { study.name = e.value; });
+onChange("search-name", e => Object.assign(study, {name: e.value, brushes: {}}));
 onChange("column", e => { if (e.value) view.metrics = [...shownMetrics(), e.value].slice(-METRICS_MAX); });
+let sliding = 0;
 byId("smooth").addEventListener("input", function (e) {
   view.smooth = Number(e.target.value) / 100;
   byId("smooth-text").textContent = view.smooth ? e.target.value + " %" : "off";
   for (const panel of byId("panels").children) if (panel.answer) drawPanel(panel, panel.answer);
+  clearTimeout(sliding);
+  sliding = setTimeout(writeAddress, 300);
 });
 let typing = 0;
 byId("text").addEventListener("input", function (e) {
@@ -251,7 +266,13 @@ addEventListener("resize", function () {
   resizing = setTimeout(refresh, 200);
 });
 addEventListener("hashchange", function () {
-  const name = decodeURIComponent(location.hash.slice(1));
-  if (page.overview && page.overview.sweep.some(s => s.name === name)) openSweep(name);
+  if (hashNow() === addressOf()) return;
+  applyAddress(hashNow());
+  refresh();
 });
+const isNarrow = matchMedia("(max-width: 760px)");
+const openOptions = () => { byId("options").open = !isNarrow.matches; };
+isNarrow.addEventListener("change", openOptions);
+openOptions();
+if (hashNow()) applyAddress(hashNow());
 refresh();

@@ -12,13 +12,15 @@ CORE_EMBED(serve_page_html, "sweep/serve/page.html");
 CORE_EMBED(serve_page_css, "sweep/serve/page.css");
 CORE_EMBED(serve_page_tools, "sweep/serve/tools.js");
 CORE_EMBED(serve_page_curves, "sweep/serve/curves.js");
+CORE_EMBED(serve_page_parallel, "sweep/serve/parallel.js");
 CORE_EMBED(serve_page_search, "sweep/serve/search.js");
 CORE_EMBED(serve_page_runs, "sweep/serve/runs.js");
+CORE_EMBED(serve_page_address, "sweep/serve/address.js");
 CORE_EMBED(serve_page_main, "sweep/serve/main.js");
 
 /* They form one script, in this order, after the shared part. */
-static const char *const scripts[] = {serve_page_tools, serve_page_curves, serve_page_search, serve_page_runs,
-                                      serve_page_main};
+static const char *const scripts[] = {serve_page_tools,  serve_page_curves, serve_page_parallel, serve_page_search,
+                                      serve_page_runs, serve_page_address, serve_page_main};
 
 enum { SOURCE = 64 };
 

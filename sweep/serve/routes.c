@@ -17,8 +17,11 @@ static const Route routes[] = {
   {"/api/scatter", serve_api_scatter, NULL, SERVE_FROM_SNAPSHOT},
   {"/api/run", serve_api_run, NULL, SERVE_FROM_FILES},
   {"/api/log", serve_api_log, NULL, SERVE_FROM_FILES},
+  {"/api/views", serve_api_views, NULL, SERVE_FROM_FILES},
+  {"/api/resources", serve_api_resources, NULL, SERVE_FROM_FILES},
   {"/api/video", NULL, serve_api_video, SERVE_FROM_FILES},
   {"/api/columns", serve_api_columns, NULL, SERVE_FROM_RESULTS},
+  {"/api/colors", serve_api_colors, NULL, SERVE_FROM_RESULTS},
   {"/api/curves", serve_api_curves, NULL, SERVE_FROM_RESULTS},
   {"/api/search", serve_api_search, NULL, SERVE_FROM_RESULTS},
 };
@@ -141,8 +144,9 @@ static int start_action(const ServeContext *context, ServeVerb verb, int64_t *nu
 
 /* Requires the token in a header: browsers store addresses, and any page may link to one. Returns why the request is
  * refused; NULL: it is not. */
-static const char *refusal(const Serve *serve, const ServeRequest *request) {
-  if (!serve->control) return "this server is read-only; start it with --control to stop and retry runs";
+static const char *refusal(const Serve *serve, const ServeRequest *request, bool is_action) {
+  if (is_action && !serve->control)
+    return "this server changes no run; start it with --control to stop and retry runs";
   if (!serve_token_is_valid(serve->token, request->authorization, NULL))
     return "a POST needs its token in a header: Authorization: Bearer TOKEN";
   if (!serve_origin_is_same(request->origin, request->fetch_site, request->host))
@@ -150,27 +154,37 @@ static const char *refusal(const Serve *serve, const ServeRequest *request) {
   return NULL;
 }
 
+static int start_verb(const ServeContext *context, ServeVerb verb, json_t **value) {
+  int64_t number;
+  TRY(start_action(context, verb, &number));
+  serve_watch_refresh(context->serve->watch);
+  *value = json_pack("{s:I}", "id", (json_int_t)number);
+  return CORE_OK;
+}
+
 static void handle_post(Serve *serve, const ServeRequest *request, ServeResponse *response) {
   const bool is_stop = strcmp(request->path, "/api/stop") == 0, is_retry = strcmp(request->path, "/api/retry") == 0;
-  const char *refused = refusal(serve, request);
-  int64_t number;
+  const bool is_view = strcmp(request->path, "/api/views") == 0;
+  const char *refused = refusal(serve, request, is_stop || is_retry);
+  int64_t version;
+  json_t *value = NULL;
 
-  if (!is_stop && !is_retry) {
-    send_error(response, 404, "only /api/stop and /api/retry accept POST");
-  } else if (refused) {
-    send_error(response, 403, refused);
-  } else {
-    ServeSnapshot *snapshot = serve_watch_acquire(serve->watch, &number);
-    const ServeContext context = {.serve = serve, .request = request, .snapshot = snapshot};
-    const int code = start_action(&context, is_stop ? SERVE_STOP : SERVE_RETRY, &number);
-    serve_snapshot_release(&snapshot);
-    if (code == CORE_OK) {
-      serve_watch_refresh(serve->watch);
-      send_value(response, 202, json_pack("{s:I}", "id", (json_int_t)number));
-    } else {
-      send_error(response, status_of(code), core_error_message());
-    }
+  if (!is_stop && !is_retry && !is_view) {
+    send_error(response, 404, "only /api/stop, /api/retry and /api/views accept POST");
+    return;
   }
+  if (refused) {
+    send_error(response, 403, refused);
+    return;
+  }
+
+  ServeSnapshot *snapshot = serve_watch_acquire(serve->watch, &version);
+  const ServeContext context = {.serve = serve, .request = request, .snapshot = snapshot};
+  const int code = is_view ? serve_views_change(&context, &value)
+                           : start_verb(&context, is_stop ? SERVE_STOP : SERVE_RETRY, &value);
+  serve_snapshot_release(&snapshot);
+  if (code == CORE_OK) send_value(response, is_view ? 200 : 202, value);
+  else send_error(response, status_of(code), core_error_message());
 }
 
 /* ---- dispatch ---------------------------------------------------------------------------------------------------- */

@@ -84,9 +84,24 @@ int serve_api_run(const ServeContext *context, json_t **value);
 int serve_api_log(const ServeContext *context, json_t **value);
 int serve_api_video(const ServeContext *context, CoreText *gif);
 
-/* curves.c */
+/* columns.c */
 int serve_api_columns(const ServeContext *context, json_t **value);
+/* Finds the run of the sweep that got furthest: the one that has values of most columns. "" without a sweep. */
+void serve_sweep_find_furthest(const ServeSweep *sweep, char id[CORE_RUN_ID]);
+
+/* groups_json.c */
+int serve_api_colors(const ServeContext *context, json_t **value);
+
+/* curves.c */
 int serve_api_curves(const ServeContext *context, json_t **value);
+
+/* views.c */
+int serve_api_views(const ServeContext *context, json_t **value);
+/* Saves or removes the view of the request. */
+int serve_views_change(const ServeContext *context, json_t **value);
+
+/* resources.c */
+int serve_api_resources(const ServeContext *context, json_t **value);
 
 /* search.c */
 int serve_api_search(const ServeContext *context, json_t **value);

@@ -166,14 +166,73 @@ function videosOf(run, before) {
   return el("div", {class: "videos", "data-shown": names}, run.videos.map(i => videoFigure(run.run, i)));
 }
 
+/* Its curves: those of the panels of the page, of this run alone. They stay in place while they do not change. */
+async function runCurves(id, host) {
+  const metrics = shownMetrics();
+  const found = await Promise.all(metrics.map(column => ask("/api/curves", {run: id, column, x: view.x, points: 300})));
+  const panels = metrics.map(function (name, i) {
+    const before = [...host.children].find(p => p.dataset.column === name && p.answer === found[i]);
+    const title = view.titles[name] || columnTitle(columnOf(name));
+    return before || Object.assign(el("figure", {class: "panel", "data-column": name},
+      el("figcaption", null, el("span", {class: "title"}, title)), el("div", {class: "chart"})), {answer: found[i]});
+  });
+  if (panels.some((panel, i) => host.children[i] !== panel) || host.children.length !== panels.length)
+    host.replaceChildren(...panels);
+
+  panels.forEach(function (panel, i) {
+    const chart = panel.lastChild, curve = found[i].curve[0], isLog = (columnOf(metrics[i]) || {}).log || view.logY;
+    if (chart.hasChildNodes()) return;
+    if (!curve || !curve.x.length) return chart.append(el("p", {class: "muted"}, "no value yet"));
+    drawLines(chart, [{name: panel.firstChild.textContent, x: curve.x, y: smooth(curve.y, view.smooth, isLog), color: paletteColor(0)}],
+      {logX: view.logX, logY: isLog, xName: axisNames[view.x], height: 190,
+        label: panel.firstChild.textContent + " of this run; left and right move the cursor"});
+  });
+}
+
+/* ---- what it used */
+const resourceCharts = [["CPUs", 1, "cpus", 1], ["memory (GB)", 2, "memory_mb", 1024], ["GPU busy (%)", 3, null, 1],
+  ["GPU memory (GB)", 4, "gpu_memory_mb", 1024]];
+const LEVEL_FACTOR_MAX = 5;
+
+/* What it used against time, beside what it asked for. A machine's size is drawn if it is not far above. */
+function drawResource(host, points, asked, [title, place, key, unit]) {
+  const x = points.map(p => (p[0] - points[0][0]) / 60), y = points.map(p => known(p[place]) ? p[place] / unit : null);
+  const level = key && asked[key] ? asked[key] / unit : 0, most = Math.max(...y.filter(known));
+  const name = asked.slurm && key !== "gpu_memory_mb" ? "asked for" : key === "gpu_memory_mb" ? "the GPU has" : "the machine has";
+  const lines = [{name: "used", x, y, color: paletteColor(0)}];
+  if (level && (asked.slurm || level < LEVEL_FACTOR_MAX * most))
+    lines.push({name, x: [x[0], x[x.length - 1]], y: [level, level], color: paletteColor(1), dash: "7 3"});
+  const figure = el("figure", {class: "panel", "data-resource": title}, el("figcaption", null,
+    el("span", {class: "title"}, title), el("span", null, lines.length > 1 ? name + " " + number(level) : "")),
+    el("div", {class: "chart"}));
+  host.append(figure);
+  drawLines(figure.lastChild, lines, {xName: "minutes", yFromZero: true, height: 170, label: title + " that the run used"});
+}
+
+function drawResources(answer, host, advice) {
+  advice.textContent = answer.advice || "nothing was measured: the run was too short, or has not begun";
+  if (host.answer === answer) return;
+  host.answer = answer;
+  host.replaceChildren();
+  if (answer.point.length < 2) return;
+  for (const chart of resourceCharts)
+    if (answer.point.some(p => known(p[chart[1]]))) drawResource(host, answer.point, answer.asked, chart);
+}
+
+/* The parts of the dialog that are kept while the rest is replaced. */
+function keptPart(body, name) {
+  return body.querySelector("." + name) || el("div", {class: "panels " + name});
+}
+
 async function fillRun(id) {
   const asked = {run: id, sweep: page.sweep};
-  const [run, log] = await Promise.all([ask("/api/run", asked), ask("/api/log", asked)]);
+  const [run, log, used] = await Promise.all([ask("/api/run", asked), ask("/api/log", asked), ask("/api/resources", asked)]);
   if (openedRun !== id) return;
   const body = byId("run-body"), old = body.querySelector("pre"), scroll = old ? old.scrollTop : 0;
   const isAtEnd = !old || old.scrollTop + old.clientHeight >= old.scrollHeight - 4;
   const isOpen = body.querySelector("details[open]") ? "" : null;
-  const videos = videosOf(run, body.querySelector(".videos"));
+  const videos = videosOf(run, body.querySelector(".videos")), curves = keptPart(body, "run-curves");
+  const resources = keptPart(body, "run-resources"), advice = el("p", {id: "resources-advice"});
   const text = el("pre", {tabindex: "0", role: "log", "aria-label": "the end of the run's log"},
     log.text || "no log yet");
   byId("run-title").textContent = page.sweep + "/" + run.index + "  " + run.run;
@@ -184,13 +243,15 @@ async function fillRun(id) {
     run.tags.length ? el("p", null, run.tags.map(tagMark)) : null,
     run.note ? el("p", {class: "note"}, run.note) : null,
     page.overview.control ? el("p", {class: "controls"}, ["stop", "retry"].map(a => actionButton(a, {run: id}))) : null,
-    factsOf(run), videos ? el("h3", null, "Videos of evaluations") : null, videos, el("h3", null, "Log"), text,
+    factsOf(run), el("h3", null, "Curves"), curves, el("h3", null, "Resources"), advice, resources, videos ? el("h3", null, "Videos of evaluations") : null, videos, el("h3", null, "Log"), text,
     run.attempts.length ? el("h3", null, "Attempts") : null,
     run.attempts.length ? el("ul", null, run.attempts.map(attemptLine)) : null,
     el("details", {open: isOpen},
       el("summary", {"data-key": "settings"}, "All settings that differ from their defaults"),
       listPairs(Object.entries(run.not_default || {}).map(([k, v]) => [k, String(v)])))]);
   text.scrollTop = isAtEnd ? text.scrollHeight : scroll;
+  drawResources(used, resources, advice);
+  await runCurves(id, curves);
 }
 
 function openRun(id) {
@@ -198,7 +259,7 @@ function openRun(id) {
   byId("run-title").textContent = id;
   byId("run-body").replaceChildren("...");
   if (!byId("run").open) byId("run").showModal();
-  fillRun(id).catch(showProblem);
+  if (page.ready) fillRun(id).then(() => writeAddress()).catch(showProblem); /* else at the end of the first reading */
 }
 
 /* ---- --control */

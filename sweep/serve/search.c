@@ -1,6 +1,7 @@
 /* Answers about a search: its trials as parallel coordinates, and how much of the scores each setting explains, by the
  * functions of `analyze search` (routes.h). */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,19 +117,50 @@ static double explain(const Study *study, double *importance, size_t *used) {
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-/* The texts along an axis: its choices, or both ends and the middle of its range. */
-static json_t *ticks_json(const CoreSearchAxis *axis) {
-  static const double units[] = {0, 0.5, 1 - 1e-12};
-  json_t *ticks = json_array();
-  CoreText text = {0};
-  for (size_t c = 0; c < axis->choice_count; c++)
-    json_array_append_new(ticks, json_pack("[f, s]", ((double)c + 0.5) / (double)axis->choice_count, axis->choices[c]));
-  for (size_t i = 0; i < 3 && !axis->choices; i++) {
-    core_text_clear(&text);
-    core_search_value(axis, units[i], &text);
-    json_array_append_new(ticks, json_pack("[f, s]", units[i] > 0.5 ? 1.0 : units[i], core_text_string(&text)));
+static void add_tick(const CoreSearchAxis *axis, const char *text, json_t *ticks) {
+  const double coordinate = core_search_coordinate(axis, text);
+  if (!isnan(coordinate)) json_array_append_new(ticks, json_pack("[f, s]", core_search_unit(axis, coordinate), text));
+}
+
+/* Adds the multiples of a step of 1, 2 or 5 times a power of ten that lie on the axis: at most about ten. */
+static void add_steps(const CoreSearchAxis *axis, double low, double high, json_t *ticks) {
+  char text[32];
+  const double raw = (high - low) / 8, power = pow(10, floor(log10(raw)));
+  const double step = power * (raw <= power ? 1 : raw <= 2 * power ? 2 : raw <= 5 * power ? 5 : 10);
+  if (!(raw > 0)) return;
+  for (double k = ceil(low / step); k * step <= high; k++) {
+    snprintf(text, sizeof text, "%.6g", k * step);
+    add_tick(axis, text, ticks);
   }
-  core_text_free(&text);
+}
+
+/* Adds 1, 2 and 5 times the powers of ten that lie on the axis, the powers first. */
+static void add_powers(const CoreSearchAxis *axis, double low, double high, json_t *ticks) {
+  static const double factors[] = {1, 2, 5};
+  char text[32];
+  for (int f = 0; f < 3; f++)
+    for (double k = floor(log10(low)); k <= log10(high); k++) {
+      snprintf(text, sizeof text, "%.6g", factors[f] * pow(10, k));
+      add_tick(axis, text, ticks);
+    }
+}
+
+/* The texts along an axis, the more important ones first: its choices, or both ends of its range and round numbers. */
+static json_t *ticks_json(const CoreSearchAxis *axis) {
+  json_t *ticks = json_array();
+  CoreText low = {0}, high = {0};
+  double from, to;
+  for (size_t c = 0; c < axis->choice_count; c++) add_tick(axis, axis->choices[c], ticks);
+  if (axis->choices) return ticks;
+
+  add_tick(axis, core_search_value(axis, 0, &low), ticks);
+  add_tick(axis, core_search_value(axis, 1 - 1e-12, &high), ticks);
+  if (core_text_to_real(low.data, &from) && core_text_to_real(high.data, &to)) {
+    if (axis->is_log && from > 0) add_powers(axis, from, to, ticks);
+    else add_steps(axis, from, to, ticks);
+  }
+  core_text_free(&low);
+  core_text_free(&high);
   return ticks;
 }
 

@@ -1,14 +1,23 @@
 
 /* A search: its trials as parallel coordinates, and the importance of its settings. */
-const study = {name: "", sweep: null};
+const study = {name: "", sweep: null, brushes: {}};
 
-/* A score's place on its axis, 0 to 1; logarithmic where the measure is averaged so. */
+/* A score's place on its axis, 0 to 1, with ticks; logarithmic where the measure is averaged so. */
 function scoreScale(answer) {
   const values = answer.trial.map(t => t.value).filter(v => !answer.log || v > 0);
-  const least = Math.min(...values), most = Math.max(...values), height = v => answer.log ? Math.log(v) : v;
+  const least = Math.min(...values), most = Math.max(...values), height = v => answer.log ? Math.log10(v) : v;
   const low = height(least), high = height(most);
   if (!(high > low)) return {unit: () => 0.5, tick: [[0.5, number(values[0])]]};
-  return {unit: v => (height(v) - low) / (high - low), tick: [[0, number(least)], [1, number(most)]]};
+  const unit = v => (height(v) - low) / (high - low);
+  const round = answer.log ? logTicks(low, high, 8) : ticks(low, high, 8);
+  return {unit, tick: [[0, number(least)], [1, number(most)], ...round.map(v => [unit(v), number(v)])]};
+}
+
+/* The color of a place on the score's axis. The best trials stand out from the page: dark on a light one, as in
+ * `analyze search`, and bright on a dark one. */
+function scoreColor(answer, unit) {
+  const good = answer.goal === "min" ? 1 - unit : unit;
+  return rampColor(isDark.matches ? good : 1 - good);
 }
 
 /* Axes with the most important setting first; the score is the last one. */
@@ -25,13 +34,34 @@ function trialText(answer, order, trial, rank) {
 }
 
 function drawTrials(answer) {
-  const order = axisOrder(answer), scale = scoreScale(answer), n = answer.trial.length;
-  const lines = answer.trial.map((trial, rank) => ({trial, color: rampColor(n > 1 ? 1 - rank / (n - 1) : 1),
+  const order = axisOrder(answer), scale = scoreScale(answer), color = unit => scoreColor(answer, unit);
+  const lines = answer.trial.map((trial, rank) => ({trial, color: color(scale.unit(trial.value)),
     unit: [...order.map(a => trial.unit[a]), scale.unit(trial.value)], text: trialText(answer, order, trial, rank)}));
-  const columns = [...order.map(a => answer.axis[a]), {label: answer.title, tick: scale.tick}];
-  const label = `${n} trials as lines through ${order.length} settings to their ${answer.title}; `
+  const columns = [...order.map(a => answer.axis[a]), {name: "score", label: answer.title, log: answer.log, tick: scale.tick,
+    color}];
+  const label = `${lines.length} trials as lines through ${order.length} settings to their ${answer.title}; `
     + "left and right go from the best trial to the worst, Enter compares its runs";
-  drawParallel(byId("parallel"), columns, lines.reverse(), label, line => compareRuns(line.trial.run));
+  const brushes = Object.fromEntries(Object.entries(study.brushes).filter(([name]) => columns.some(c => c.name === name)));
+  drawParallel(byId("parallel"), columns, lines, {label, brushes, choose: line => compareRuns(line.trial.run), brush: brushAxisOf});
+  drawBrushed(lines.filter(line => isBrushed(columns, line.unit, brushes)), lines.length);
+}
+
+/* Chooses a range of an axis; null: all of it. */
+function brushAxisOf(name, range) {
+  delete study.brushes[name];
+  if (range) study.brushes[name] = range;
+  refresh();
+}
+
+/* How many trials are chosen, with a button that compares the best of them. */
+function drawBrushed(lines, count) {
+  const isAll = !Object.keys(study.brushes).length, best = lines.flatMap(l => l.trial.run).slice(0, CHOSEN_MAX);
+  const button = byId("brush-compare");
+  byId("brush-clear").hidden = isAll;
+  button.hidden = isAll;
+  button.disabled = !best.length;
+  button.textContent = `${lines.length} of ${count} trials chosen: compare ` + (best.length < lines.length ? "the best" : "them");
+  button.onclick = () => compareRuns(best);
 }
 
 function importanceRow(axis, most) {
@@ -69,7 +99,7 @@ async function refreshSearch(sweep) {
     section.hidden = true;
     return;
   }
-  if (study.sweep !== sweep.name) Object.assign(study, {sweep: sweep.name, name: ""});
+  if (study.sweep !== sweep.name) Object.assign(study, {sweep: sweep.name, name: "", brushes: {}});
   let answer = null;
   try {
     answer = await ask("/api/search", {sweep: sweep.name, search: study.name});
@@ -80,8 +110,9 @@ async function refreshSearch(sweep) {
   byId("search-label").hidden = answer.searches.length < 2;
   setOptions(byId("search-name"), answer.searches.map(name => [name, name]), answer.search);
   byId("search-note").textContent = `${answer.ranked} of ${answer.wanted} trials (${answer.method}) for ${answer.goal} `
-    + `${answer.title}; each line is a trial, the brightest the best; click one to compare its runs`;
-  const host = byId("parallel"), state = JSON.stringify([host.clientWidth, isDark.matches]);
+    + `${answer.title}; each line is a trial, colored by its score; click one to compare its runs, drag along axes to `
+    + "choose some";
+  const host = byId("parallel"), state = JSON.stringify([host.clientWidth, isDark.matches, study.brushes]);
   if (host.answer === answer && host.state === state) return;
   Object.assign(host, {answer, state});
   drawTrials(answer);

@@ -41,8 +41,8 @@ static void print_address(const ServeOptions *options, const Serve *serve, int p
            "Anyone with this URL can %s. Press Ctrl-C to stop the server.\n"
            "From another machine, first run\n"
            "  ssh -N -L %d:127.0.0.1:%d %s\n",
-           address, serve->control ? "read all results in this workspace, stop runs and retry them"
-                                   : "read all results in this workspace",
+           address, serve->control ? "read all results in this workspace, save views, stop runs and retry them"
+                                   : "read all results in this workspace and save views",
            port, port, host);
   }
   fflush(stdout);
@@ -131,8 +131,8 @@ int sweep_serve(int argc, char **argv) {
     .about = "Serves a live page of the workspace to a browser on this machine, or on another one through ssh: status "
              "of all sweeps, curves with intervals over seeds, searches, logs and reasons of failures, videos, DDR "
              "against scores, comparisons of runs. Prints the address, which includes a random token, and runs until "
-             "Ctrl-C. Listens on 127.0.0.1 only and is read-only unless --control is values. Scripts get the same data "
-             "as JSON (docs/serve.md)."};
+             "Ctrl-C. Listens on 127.0.0.1 only and changes no run unless --control is given. Scripts get the same "
+             "data as JSON (docs/serve.md)."};
 
   ServeOptions values = {.port = PORT_DEFAULT};
   const CoreOption options[] = {

@@ -2,7 +2,7 @@
 /* The page's state, settings and requests. */
 const page = {token: new URLSearchParams(location.search).get("token") || "", sweep: null, overview: null,
   chosen: [], status: "", text: "", tag: "", columns: [], keys: [], sort: "index", isDescending: false, offset: 0,
-  limit: 50, at: -1, rows: [], compared: [], ready: false};
+  limit: 50, at: -1, rows: [], compared: [], views: [], ready: false, isStep: false};
 
 function duration(s) {
   if (!known(s)) return "";

@@ -230,6 +230,26 @@ void sweep_usage_free(SweepUsage *usage) {
   *usage = (SweepUsage){0};
 }
 
+int sweep_usage_read_settings(const char *root, const char *name, const char *id, SlurmSettings *settings,
+                              bool *is_known) {
+  SweepJournal journal;
+  SweepRecord record;
+  SweepBatch batch;
+  bool has_record;
+  *is_known = false;
+  TRY(sweep_record_read(root, id, &record, &has_record));
+  if (!has_record) return CORE_OK;
+  TRY(sweep_journal_read(root, name, &journal));
+  const bool is_own = is_of_sweep(&journal, &record);
+  sweep_journal_free(&journal);
+  if (!is_own) return CORE_OK;
+  TRY(sweep_batch_read(root, name, record.batch, &batch));
+  *settings = batch.settings;
+  *is_known = true;
+  sweep_batch_free(&batch);
+  return CORE_OK;
+}
+
 /* ---- advice ------------------------------------------------------------------------------------------------------ */
 
 static int64_t round_up(double value, int64_t step) { return (int64_t)ceil(value / (double)step) * step; }

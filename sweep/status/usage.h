@@ -45,6 +45,11 @@ typedef struct SweepUsage {
 int sweep_usage_read(const char *root, const char *name, SweepUsage *usage);
 void sweep_usage_free(SweepUsage *usage);
 
+/* Reads what the last job of run `id` of the sweep has asked of Slurm. *is_known false: it did not run on Slurm, or the
+ * batch no longer exists. */
+int sweep_usage_read_settings(const char *root, const char *name, const char *id, SlurmSettings *settings,
+                              bool *is_known);
+
 /* Returns the useful fraction of the time spent; NaN if none was spent. */
 double sweep_usage_efficiency(double useful_s, double spent_s);
 

@@ -84,6 +84,22 @@ rm "$folder/log.txt"; mv kept "$folder/log.txt"
 for path in stop retry; do
   is "POST $path without --control: 403" 403 "$(code -X POST -H "Authorization: Bearer $token" "$url/api/$path?sweep=study")"
 done
+save() { code -X POST -H "Authorization: Bearer $token" "${@:2}" --get --data-urlencode "name=$1" --data-urlencode 'address=study&metrics=kl' "$url/api/views"; }
+is "a view is saved" 200 "$(save 'late <b>KL</b>')"
+is "and kept in the workspace" "study&metrics=kl" "$(tool json 'late <b>KL</b>' <"$SWEEP_ROOT/annotations/views.json")"
+is "not from another site's page" 403 "$(save other -H 'Origin: http://evil.example')"
+is "nor with the token in the address alone" 403 "$(code -X POST "$url/api/views?name=x&address=study&token=$token")"
+is "what is no address is refused" 400 "$(code -X POST -H "Authorization: Bearer $token" "$url/api/views?name=x&address=%3Cscript%3E")"
+views=$SWEEP_ROOT/annotations/views.json; mv "$views" kept
+for file in '{' '[]' '{"a": 1, "b": "<script>"}'; do
+  echo "$file" >"$views"
+  is "a file of views that others have written ($file) is no danger" "[]" "$(get /api/views | tool json view)"
+done
+rm "$views"; mkfifo "$views"
+is "nor is a pipe read" "[]" "$(get /api/views | tool json view)"
+mv -f kept "$views"
+is "a view is removed" 200 "$(code -X POST -H "Authorization: Bearer $token" --get --data-urlencode 'name=late <b>KL</b>' "$url/api/views")"
+is "so it is gone" "[]" "$(get /api/views | tool json view)"
 is "other methods: 405" 405 "$(code -X DELETE -H "Authorization: Bearer $token" "$url/api/status")"
 is "a body is not taken" 413 "$(head -c 2000000 /dev/zero | code -X POST -H "Authorization: Bearer $token" --data-binary @- "$url/api/stop?sweep=study")"
 
@@ -124,7 +140,7 @@ get '/api/status?offset=1&limit=2' >part
 is "it comes in parts, too" "1 1 0 $(tool json 0 run 1 run <printed) $(tool json 1 run 0 run <printed)" \
   "$(for i in 0 1 2; do tool json $i run <part | grep -o '"index":' | wc -l; done | xargs) $(tool json 0 run 0 run <part) $(tool json 1 run 0 run <part)"
 tap_check "of one sweep too" "$(diff <(get '/api/status?sweep=study' | tool json) <(sweep status study --json | tool json))"
-for path in overview status columns 'runs?sweep=study' 'scatter?sweep=study' "run?run=$run" "log?run=$run" "curves?run=$run&column=kl" "curves?run=$run" 'curves?sweep=study' 'columns?sweep=study' 'search?sweep=tune' actions; do
+for path in overview status columns 'runs?sweep=study' 'scatter?sweep=study' "run?run=$run" "log?run=$run" "curves?run=$run&column=kl" "curves?run=$run" 'curves?sweep=study' 'columns?sweep=study' 'search?sweep=tune' 'colors?sweep=study&key=ppo.epsilon' "resources?run=$run" views actions; do
   tap_check "/api/$path is JSON" "$(get "/api/$path" | tool json 2>&1 >/dev/null)"
 done
 is "the overview counts as status does" "$(tool json 0 count failed <printed)" "$(get /api/overview | tool json sweep 0 count failed)"
@@ -137,6 +153,12 @@ is "DDR is that of results.db" "$(analyze sql "$SWEEP_ROOT/results.db" --csv "SE
 is "a curve's last point is the last iteration's KL" "$(analyze sql "$SWEEP_ROOT/results.db" --csv "SELECT printf('%.6g', kl) FROM iteration WHERE run_id = '$run' ORDER BY iteration DESC LIMIT 1" | tail -1)" \
   "$(get "/api/curves?run=$run&column=kl" | tool json curve 0 y | tr -d '[]' | tr , '\n' | tail -1 | xargs printf '%.6g')"
 is "a long curve is thinned" 3 "$(get "/api/curves?run=$run&column=kl&points=3" | tool json curve 0 y | tr , '\n' | wc -l)"
+is "a part of a curve ends where it was asked to" "256 512" "$(get '/api/curves?sweep=study&column=kl&from=256&to=512' | tool json grid | tr -d '[] ' | tr , '\n' | sed -n '1p;$p' | xargs printf '%g %g')"
+is "two equal ends are no part" 400 "$(code -H "Authorization: Bearer $token" "$url/api/curves?sweep=study&from=5&to=5")"
+is "nor are words" 400 "$(code -H "Authorization: Bearer $token" "$url/api/curves?sweep=study&from=a&to=nan")"
+is "a search's goal is marked" "goal: true goal: false" "$(for name in kl entropy; do get '/api/columns?sweep=tune' | grep -oE "\"name\": \"$name\"[^}]*" | grep -oE '"goal": [a-z]+' | tr -d '"'; done | xargs)"
+is "a setting has the colors of its lines" "$(get '/api/curves?sweep=study&group=ppo.epsilon' | tool json group 1 color)" "$(get '/api/colors?sweep=study&key=ppo.epsilon' | tool json 1 1)"
+is "a run of this machine has asked Slurm for nothing" false "$(get "/api/resources?run=$run" | tool json asked slurm)"
 last() { tr -d '[] ' | tr , '\n' | tail -1; }
 analyze curves "$SWEEP_ROOT/results.db" --sweep study --y kl --group none --json -o "$tap_dir/figures" >curves.json 2>/dev/null
 get '/api/curves?sweep=study&column=kl&group=none' >group.json

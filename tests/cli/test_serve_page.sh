@@ -42,10 +42,11 @@ rate = 0.1, 0.3
 INI
 cat >metrics.sh <<'SH'
 for i in 1 2 3 4 5 6 7 8; do
-  echo "{\"step\": $((5 * i)), \"episode_return\": $((i * i + $2)), \"losses/<b>kl</b>\": $1, \"charts/SPS\": 7}" >>"$SWEEP_METRICS"
+  echo "{\"step\": $((5 * i)), \"episode_return\": $((i * i + $2)), \"losses/<b>kl</b>\": $1, \"charts/SPS\": 7, \"losses/approx_kl\": 0.0$i}" >>"$SWEEP_METRICS"
 done
 SH
-for name in tune program; do sweep submit $name.ini --local --wait --jobs 2 >/dev/null 2>&1; done
+sed -e 's/^name  = program/name = wide/' -e 's/^seeds = 3/seeds = 1/' -e 's/^rate = 0.1, 0.3/rate = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12/' program.ini >wide.ini
+for name in tune program wide; do sweep submit $name.ini --local --wait --jobs 2 >/dev/null 2>&1; done
 ln -s "$(type -P false)" mended # a retry on the page starts the same program as the submission
 SWEEP_TRAINER=$tap_dir/mended sweep submit broken.ini --local --wait --jobs 2 >/dev/null 2>&1
 ln -sf "$paced" mended
@@ -54,6 +55,9 @@ sed -i '/^crc32=/d; s/^status=.*/status=stopped by rule/; /^message=/d' "w/runs/
 echo "message=stagnation: not risen in its last 20 % of the budget" >>"w/runs/${run:0:2}/$run/state"
 { sweep annotate study --tag paper; sweep annotate study --note "with the new rewards"; sweep annotate study/3 --tag good; sweep annotate study --pin 3
   sweep annotate study/3 --note '<img src=x onerror="hacked = 1"> looks good'; } >/dev/null
+ran=$(sed -n 3p w/sweeps/program/manifest.tsv | cut -f2) # what a run of some minutes on a GPU leaves
+printf 'machine_cpus=4 machine_memory_mb=16384\n' >"w/runs/${ran:0:2}/$ran/load.tsv"
+for i in 1 2 3 4 5 6; do printf '%d\t1.5\t%d\t40\t3000\t81920\n' $((1000 + 60 * i)) $((300 * i)); done >>"w/runs/${ran:0:2}/$ran/load.tsv"
 slow 100
 sweep submit long.ini --local --jobs 1 >/dev/null 2>&1
 
@@ -61,7 +65,7 @@ serve() { # NAME OPTIONS...: saves its output as NAME.json
   sweep serve --port 0 --json "${@:2}" >"$1.json" 2>"$1.err" & servers+=($!)
   tap_wait 30 grep -q '^}' "$1.json"
 }
-serve only; serve control --control
+serve only; serve control --control # views are saved by both
 "$python" "$program" "$(tool json url <only.json)" "$(tool json url <control.json)" "$tap_dir/pictures" >said 2>said.err
 code=$?
 while read -r verdict name; do

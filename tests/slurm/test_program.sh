@@ -37,6 +37,17 @@ job=$(squeue -h -o %A | head -1)
 scontrol requeue "$job" > /dev/null
 tap_wait 400 queue_empty
 counts moved 1 200
+run=$(sed -n 3p "$SWEEP_ROOT/sweeps/moved/manifest.tsv" | cut -f2)
+tap_check "its load was recorded" "$(awk -F '\t' 'NF == 6 && $3 > 0 { n++ } END { if (n < 1) print "no interval" }' "$SWEEP_ROOT/runs/${run:0:2}/$run/load.tsv" 2>&1)"
+if command -v curl > /dev/null && ! sweep --version | grep -q 'without.*libmicrohttpd'; then
+  sweep serve --port 0 --json > "$tap_dir/served" 2>&1 & server=$!
+  tap_wait 30 grep -q '^}' "$tap_dir/served"
+  used=$(curl -s -H "Authorization: Bearer $(tool json token < "$tap_dir/served")" "http://127.0.0.1:$(tool json port < "$tap_dir/served")/api/resources?run=$run")
+  kill $server; wait $server
+  tap_check "the page compares it with what its job asked for" "$([ "$(tool json asked memory_mb <<< "$used" | cut -d. -f1) $(tool json asked cpus <<< "$used" | cut -d. -f1)" = "100 1" ] && grep -qE 'used [0-9.]+ of 100 MB, [0-9.e-]+ of 1 CPU' <<< "$used" || echo "$used")"
+else
+  tap_skip "the page compares it with what its job asked for" "no curl or no libmicrohttpd"
+fi
 
 # ---- failed runs again
 cat > "$tap_dir/flaky.sh" <<'SH'

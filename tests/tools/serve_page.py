@@ -55,7 +55,7 @@ def set_checked(browser, name):
 def what_is_shown(browser):
     check("the page draws itself", show(browser, URL, "study"))
     check("the sweep of the address is open", browser.value(text("summary-title")) == "study")
-    check("all sweeps are listed", browser.value(elements("#sweeps button")) == 5)
+    check("all sweeps are listed", browser.value(elements("#sweeps button")) == 6)
     check("its counts are status'", browser.until(has("counts", "3 finished")))
     check("what a rule has stopped is counted apart", browser.value(has("counts", "1 stopped by rule")))
     check("its runs are there", browser.value(ROWS) == 4)
@@ -66,7 +66,10 @@ def what_is_shown(browser):
     check("notes are text, not markup", browser.value(has("run-rows", "<img src=x")) and not browser.value("window.hacked"))
     check("the pinned run is marked", browser.value(elements("#run-rows .pin")) == 1)
     check("DDR has a dot a run", browser.until(elements("#scatter-chart .dot") + " === 4"))
-    check("and says what colors mean", browser.until(has("scatter-legend", "stopped by rule")))
+    dots = "[...document.querySelectorAll('#scatter-chart .dot')].map(e => e.getAttribute('fill'))"
+    lines = f"[...{PANEL}.querySelectorAll('.line')].map(e => e.getAttribute('stroke'))"
+    check("in the color of its line", browser.value(f"(d => d.size === 2 && [...d].every(c => {lines}.includes(c)))(new Set({dots}))"))
+    check("and says what colors mean", browser.until(has("scatter-legend", "eps 0.1")))
     browser.picture(f"{FOLDER}/wide.png")
 
 
@@ -115,10 +118,43 @@ def curves(browser):
     browser.until(f"{IDLE} && {DRAWN} === 2")
 
 
+def drag(browser, selector, start, end):
+    """Drags within an element, from and to shares of its width and height."""
+    box = browser.value(f"(e => {{ e.scrollIntoView({{block: 'center'}}); const b = e.getBoundingClientRect();"
+                        f" return [b.left, b.top, b.width, b.height]; }})(document.querySelector({selector!r}))")
+    places = [(box[0] + box[2] * x, box[1] + box[3] * y) for x, y in (start, end)]
+    for kind, (x, y), button in (("mouseMoved", places[0], "none"), ("mousePressed", places[0], "left"),
+                                 ("mouseMoved", places[1], "left"), ("mouseReleased", places[1], "left")):
+        browser.tell("Input.dispatchMouseEvent", type=kind, x=x, y=y, clickCount=1, button=button, buttons=int(button == "left"))
+    browser.until(IDLE)
+
+
+def choose_trials(browser):
+    out = elements("#parallel .trial.out")
+    axes = browser.value("[...document.querySelectorAll('#parallel .brush-axis')].map(e => e.dataset.axis)")
+    check("each axis can be brushed", len(axes) == 3 and axes[2] == "score")
+    check("a searched logarithm has ticks at its powers", {"1e-5", "0.0001", "0.001", "0.01"} <= set(browser.value(
+        "[...document.querySelectorAll('#parallel .tick')].map(e => e.textContent)")))
+    check("a drag along one chooses trials", drag(browser, "[data-axis='ppo.learning_rate'] .brush-area", (.5, .04), (.5, .5)) is None
+          and 0 < browser.value(out) < 8)
+    first = browser.value(out)
+    drag(browser, "[data-axis='ppo.epsilon'] .brush-area", (.5, .95), (.5, .5))
+    check("one along another fewer of them", first < browser.value(out) <= 8)
+    check("their number is told", browser.value(text("brush-compare") + ".startsWith((8 - " + out + ") + ' of 8')"))
+    check("the address has both", browser.value("location.hash.split('brush=').length") == 3)
+    browser.value("document.querySelector('[data-axis=\"ppo.epsilon\"]').focus()")
+    browser.press("Delete")
+    check("the keyboard takes one back", browser.until(f"{IDLE} && location.hash.split('brush=').length === 2"))
+    browser.click("#brush-clear")
+    check("a button both", browser.until(f"{IDLE} && {out} === 0"))
+    browser.value("document.activeElement.blur()")
+
+
 def programs_and_searches(browser):
     check("a program's sweep is shown", show(browser, URL, "program"))
     titles = browser.value("[...document.querySelectorAll('#panels .title')].map(e => e.textContent)")
     check("its metrics are panels, their names text", "losses/<b>kl</b>" in titles and not browser.value(elements("#panels b")))
+    check("score and KL are the first, by the names that it gave them", titles[:2] == ["return", "losses/approx_kl"])
     check("a metric is not taken for a column of a similar name", browser.value("[...document.querySelectorAll("
           "'#panels [data-column=\"metric.charts/SPS\"] .halo, #panels [data-column=\"metric.charts/SPS\"] text')]"
           ".some(e => e.textContent === '7')"))
@@ -128,9 +164,10 @@ def programs_and_searches(browser):
     check("each of its trials is a line", browser.value(elements("#parallel .trial")) == 8)
     check("through its settings and the score", browser.value(elements("#parallel .axis")) == 3)
     check("importance is told, or why not", browser.value(text("importance-note") + ".length > 20"))
+    choose_trials(browser)
     browser.value("document.querySelector('#parallel svg').focus()")
     browser.press("ArrowRight")
-    check("the keyboard goes through the trials", browser.value(has("tip", "rank 1 of 8")))
+    check("the keyboard goes through the trials", browser.value(has("tip", "rank 1 of 8") + " && " + has("tip", "trial ")))
     browser.press("Enter")
     check("Enter compares a trial's runs", browser.until(f"{IDLE} && {elements('#compare-table thead button')} === 1"))
     browser.picture(f"{FOLDER}/search.png")
@@ -139,6 +176,7 @@ def programs_and_searches(browser):
 
 
 def keys(browser):
+    show(browser, URL, "study")
     browser.value(f"{PANEL}.querySelector('svg').focus()")
     browser.press("ArrowRight")
     check("the keyboard moves the cursor of a chart", browser.value("!document.getElementById('tip').hidden && " + has("tip", "transitions")))
@@ -200,6 +238,100 @@ def keys(browser):
     check("reasons of failures are shown", browser.until(has("failures", "exit code 1")))
 
 
+SHOWN = """JSON.stringify([document.getElementById('summary-title').textContent,
+  [...document.querySelectorAll('#panels .title')].map(e => e.textContent), [...document.querySelectorAll('#panels .chart')].map(e => e.dataset.lines),
+  [...document.querySelectorAll('#panels .line')].map(e => e.getAttribute('d')), ['group', 'color', 'x', 'smooth', 'status', 'text'].map(id =>
+  document.getElementById(id).value), ['log-x', 'single'].map(id => document.getElementById(id).checked),
+  [...document.querySelectorAll('#legend button')].map(e => e.getAttribute('aria-pressed')), [...document.querySelectorAll('#run-rows tr')].map(e => e.className)])"""
+
+
+def addresses(browser):
+    show(browser, URL, "study")
+    choose(browser, "group", "ppo.epsilon"), choose(browser, "color", "ppo.epsilon"), choose(browser, "column", "entropy")
+    set_checked(browser, "single"), set_checked(browser, "log-x")
+    browser.value("(e => { e.value = 10; e.dispatchEvent(new Event('input')); })(document.getElementById('smooth'))")
+    browser.click("#legend [data-key='eps 0.1']")
+    browser.until(f"{IDLE} && location.hash.includes('hidden')")
+    drag(browser, "#panels [data-column=kl] svg", (.6, .5), (.9, .5))
+    check("a drag in a chart shows a part of its axis", browser.until(f"{IDLE} && location.hash.includes('zoom=')")
+          and not browser.value("document.getElementById('zoom-out').hidden"))
+    browser.value("(e => { e.value = 'finished'; e.dispatchEvent(new Event('input')); })(document.getElementById('text'))")
+    browser.until(f"{IDLE} && {ROWS} === 3 && location.hash.includes('filter=finished')")
+    before, link = browser.value(SHOWN), browser.value("location.href")
+    browser.open(link, 1280, 900)
+    browser.until(IDLE)
+    check("a link shows the same view", browser.value(SHOWN) == before)
+    check("at the same address", browser.value("location.href") == link)
+    check("a setting has the color of figures", browser.value("""fetch('/api/curves?sweep=study&column=kl&group=ppo.epsilon', {headers: {Authorization:
+        'Bearer ' + page.token}}).then(r => r.json()).then(a => a.group.every(g => [...document.querySelectorAll('#scatter-chart .dot')].some(e =>
+        e.getAttribute('fill') === g.color[0])))"""))
+
+    browser.value("document.activeElement.blur()")
+    browser.press("v")
+    browser.until("document.getElementById('view').open")
+    browser.value("document.getElementById('view-name').value = '<img src=x onerror=\"hacked = 1\"> late KL'")
+    browser.value("document.getElementById('view-form').requestSubmit()")
+    check("a view is saved by a name, which is text", browser.until(elements("#view-rows li") + " === 1") and browser.value(has("view-rows", "<img src=x"))
+          and not browser.value("window.hacked"))
+    browser.press("Escape")
+    show(browser, CONTROL_URL, "tune")
+    choose(browser, "views", '<img src=x onerror="hacked = 1"> late KL')
+    browser.until(f"{IDLE} && {text('summary-title')} === 'study' && {DRAWN} > 0")
+    check("it is shown again by any page of the workspace", browser.value(SHOWN) == before)
+    browser.value("history.back()")
+    check("back shows what was before", browser.until(f"{IDLE} && {text('summary-title')} === 'tune'"))
+    browser.value("document.activeElement.blur()")
+    browser.press("v")
+    browser.click("#view-rows .plain")
+    check("and removed", browser.until(elements("#view-rows li") + " === 0"))
+
+
+def many_groups(browser):
+    show(browser, URL, "wide&group=rate")
+    strokes = "[...document.querySelectorAll('#panels .panel')][0].querySelectorAll('.line').length"
+    check("twelve groups have a line each", browser.until(f"{IDLE} && {strokes} === 12"))
+    browser.value("document.querySelector('#legend button').dispatchEvent(new Event('pointerenter'))")
+    check("a name in the legend marks its line", browser.value(elements("#panels .panel:first-child .line.at")) == 1)
+
+
+def a_run(browser):
+    show(browser, URL, "program")
+    browser.press("j"), browser.press("Enter")
+    curves = elements("#run-body .run-curves .line")
+    check("a run shows its curves", browser.until(f"{curves} >= 3"))
+    check("those of the panels", browser.value("[...document.querySelectorAll('.run-curves .title')].map(e => e.textContent).join() === "
+                                               "[...document.querySelectorAll('#panels .title')].map(e => e.textContent).join()"))
+    check("and what it used", browser.until(elements("#run-body [data-resource]") + " === 4"))
+    check("with a line of advice", browser.value(has("resources-advice", "used 1.76 of 16 GB, 1.5 of 4 CPUs, 2.93 of 80 GB of GPU memory; the GPU was busy 40 %")))
+    check("the address has it", browser.until("/run=[0-9a-f]{16}/.test(location.hash)"))
+    link = browser.value("location.href")
+    browser.picture(f"{FOLDER}/resources.png", whole=False)
+    browser.open(link, 400, 800)
+    check("a link opens it", browser.until(f"{IDLE} && document.getElementById('run').open && {curves} >= 3"))
+
+
+# Pairs of texts of a chart that cover each other, and texts beyond its edges.
+COVERED = """[...document.querySelectorAll('section:not([hidden]) .chart svg')].flatMap(function (svg) {
+  const edge = svg.getBoundingClientRect(), texts = [...svg.querySelectorAll('text')].filter(t => t.textContent);
+  const boxes = texts.map(t => [t.textContent, t.getBoundingClientRect()]), found = [];
+  boxes.forEach(([a, p], i) => {
+    if (p.left < edge.left - 1 || p.right > edge.right + 1) found.push(a + ' is cut');
+    boxes.slice(i + 1).forEach(([b, q]) => { if (p.left < q.right - 2 && q.left < p.right - 2 && p.top < q.bottom - 3 && q.top < p.bottom - 3) found.push(a + ' covers ' + b); });
+  });
+  return found; }).join('; ')"""
+
+
+def first_screen(browser):
+    for sweep in ("study", "tune", "program"):
+        show(browser, URL, sweep, 400, 800)
+        low = browser.value("document.querySelector('#panels .line').closest('svg').getBoundingClientRect().bottom")
+        check(f"{sweep}: on 400 pixels a curve is on the first screen, with room", low <= 700)
+        covered = browser.value(COVERED)
+        check(f"{sweep}: no text covers another " + covered, not covered)
+        check(f"{sweep}: nothing is wider than 400 pixels", browser.value("document.documentElement.scrollWidth <= innerWidth"))
+        browser.picture(f"{FOLDER}/narrow_{sweep}.png")
+
+
 def growth(browser):
     show(browser, URL, "long")
     browser.value("window.same = 1")
@@ -250,7 +382,7 @@ def main():
         return
     try:
         browser.call("Browser.getVersion")
-        for part in (what_is_shown, curves, programs_and_searches, keys, growth, sizes, control):
+        for part in (what_is_shown, curves, programs_and_searches, addresses, many_groups, a_run, first_screen, keys, growth, sizes, control):
             part(browser)
         check("the console is silent: " + "; ".join(browser.console), not browser.console)
     except Absent as reason:
