@@ -156,7 +156,9 @@ void core_process_output_free(CoreProcessOutput *output) {
   core_text_free(&output->error);
 }
 
-size_t core_process_read_file(const char *path, char *buffer, size_t capacity) {
+size_t core_process_read_proc(pid_t process, const char *file, char *buffer, size_t capacity) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/%s", (int)process, file);
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   size_t length = 0;
   ssize_t got = 1;
@@ -170,10 +172,9 @@ size_t core_process_read_file(const char *path, char *buffer, size_t capacity) {
 }
 
 bool core_process_find_parent(pid_t process, pid_t *parent, pid_t *group, char *state) {
-  char path[64], text[512];
+  char text[512];
   int parent_id, group_id;
-  snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
-  core_process_read_file(path, text, sizeof text);
+  core_process_read_proc(process, "stat", text, sizeof text);
 
   const char *end = strrchr(text, ')'); /* the name may contain any character */
   if (!end || sscanf(end + 1, " %c %d %d", state, &parent_id, &group_id) != 3) return false;

@@ -22,9 +22,9 @@ void core_process_output_free(CoreProcessOutput *output);
 /* Whether a program of that name is in PATH. */
 bool core_process_exists(const char *name);
 
-/* Reads a file of /proc up to its end or the buffer's, and terminates it by NUL. Returns its size; 0: the process has
- * ended, or the file cannot be read. */
-size_t core_process_read_file(const char *path, char *buffer, size_t capacity);
+/* Reads /proc/<process>/<file> up to its end or the buffer's, and terminates it by NUL. Returns its size; 0: the
+ * process has ended, or the file cannot be read. */
+size_t core_process_read_proc(pid_t process, const char *file, char *buffer, size_t capacity);
 /* Gets the parent and the group of a process, and its state: 'R', 'S', ... ('Z': it, or its main thread, has ended).
  * False: there is no such process. */
 bool core_process_find_parent(pid_t process, pid_t *parent, pid_t *group, char *state);

@@ -1,4 +1,4 @@
-/* Starts a trainer and records failures (attempt.h). */
+/* Decides whether a run starts, starts it, and records its failure (attempt.h). */
 #include "sweep/cluster/attempt.h"
 
 #include <stdio.h>
@@ -10,8 +10,6 @@
 #include "store/workspace/run.h"
 #include "sweep/cluster/joblog.h"
 #include "sweep/local/attempt_steps.h"
-#include "sweep/local/trainer.h"
-#include "sweep/spec/kept.h"
 
 enum { OTHER_OWNER_WAIT_S = STORE_LOST_AFTER_S + 30 };
 static const double progress_min = 0.1; /* fraction of a start's records that must be beyond all earlier ones */
@@ -22,37 +20,16 @@ void sweep_attempt_write_record(const SweepArrayTask *task, const SweepAttempt *
 
 /* Writes the record before the state, so that a reader of the failure finds its cause even if this process is killed in
  * between. */
-static void fail(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause, const char *message) {
-  StoreState state;
-  if (store_run_state_read(task->root, attempt->id, true, &state) != CORE_OK) core_warn("%s", core_error_message());
+void sweep_attempt_fail(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause, const char *reason,
+                        bool with_last_line) {
   attempt->has_failed = true;
   attempt->record.cause = cause;
   attempt->record.ended_unix_s = core_clock_unix_s();
   sweep_attempt_write_record(task, attempt);
-  if (store_status_is_final(state.status) || state.status == STORE_FAILED || state.status == STORE_RUNNING) return;
-  state.status = STORE_FAILED;
-  state.finished_unix_s = core_clock_unix_s();
-  snprintf(state.message, sizeof state.message, "%s", message);
-  if (store_run_state_write(task->root, attempt->id, &state) != CORE_OK) core_warn("%s", core_error_message());
+  sweep_end_record_failure(task->root, attempt->id, attempt->record.restarted_attempt, reason, with_last_line);
 }
 
-void sweep_attempt_fail(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause, const char *reason) {
-  char line[256], message[512];
-  sweep_trainer_last_line(task->root, attempt->id, line, sizeof line);
-  snprintf(message, sizeof message, "%s%s%s", reason, line[0] ? "; last message: " : "", line);
-  fail(task, attempt, cause, message);
-}
-
-/* ---- the decision ------------------------------------------------------------------------------------------------ */
-
-typedef enum StartDecision {
-  START,
-  OWNED_BY_OTHER,  /* another process still writes the run */
-  ALREADY_DONE,
-  ALREADY_FAILED,  /* in this job; the other runs of the task continue */
-  STOPPED_BY_RULE,
-  NO_PROGRESS,     /* too many consecutive starts got no further */
-} StartDecision;
+/* ---- the evidence ------------------------------------------------------------------------------------------------ */
 
 /* Facts about a run before its start. */
 typedef struct StartEvidence {
@@ -113,18 +90,6 @@ static int gather_evidence(const SweepArrayTask *task, const char *id, StartEvid
   return CORE_OK;
 }
 
-/* Returns the first decision that applies. */
-static StartDecision decide_start(const SweepArrayTask *task, const char *id, const StartEvidence *evidence) {
-  const SlurmSettings *settings = &task->batch.settings;
-  const StoreState *state = &evidence->state;
-  if (state->status == STORE_RUNNING) return OWNED_BY_OTHER;
-  if (store_status_is_final(state->status) && !evidence->is_restart) return ALREADY_DONE;
-  if (state->status == STORE_FAILED && !evidence->is_first_start && settings->runs_per_task > 1) return ALREADY_FAILED;
-  if (sweep_task_rule_stops(&task->rule, id)) return STOPPED_BY_RULE;
-  if (evidence->stalled > 0 && evidence->stalled >= settings->max_restarts) return NO_PROGRESS;
-  return START;
-}
-
 /* ---- the start --------------------------------------------------------------------------------------------------- */
 
 /* Makes the record of this start. A start whose end was not recorded (its node died) lasted until the run's last
@@ -153,20 +118,22 @@ static SweepRecord make_record(const SweepArrayTask *task, const StartEvidence *
   return record;
 }
 
-/* Writes the record and starts the trainer, in this order: a start is never missing from the record. */
-static int launch(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt, const CoreConfig *config,
+/* Writes the record and starts the run, in this order: a start is never missing from the record. */
+static int launch(SweepArrayTask *task, size_t slot, SweepAttempt *attempt, const CoreConfig *config,
                   bool is_restart) {
   const SlurmSettings *settings = &task->batch.settings;
-  CoreText kept = {0};
   char log[CORE_PATH_MAX];
 
   TRY(sweep_record_write(task->root, attempt->id, &attempt->record));
-  if (!task->batch.force) TRY(sweep_kept_read(task->root, task->name, &kept));
+  TRY(store_path_run(task->root, attempt->id, "log.txt", log));
+  attempt->log_start = sweep_joblog_size(log);
+
   const SweepTrainer trainer = {.root = task->root,
                                 .id = attempt->id,
+                                .sweep = task->name,
                                 .config = config,
                                 .from_start = is_restart,
-                                .if_changed = task->batch.force ? "restart" : core_text_string(&kept),
+                                .force = task->batch.force,
                                 .threads = (int)settings->cpus_per_run,
                                 .ranks = (int)settings->ranks_per_run,
                                 .nodes = (int)settings->nodes,
@@ -174,27 +141,42 @@ static int launch(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt
                                 .slot = settings->runs_per_task > 1 ? (int)slot : -1,
                                 .gpus_per_run = settings->gpus_per_run};
 
-  int code = store_path_run(task->root, attempt->id, "log.txt", log);
-  if (code == CORE_OK) attempt->log_start = sweep_joblog_size(log);
-  sweep_memory_probe_begin(task->root, attempt->id, &attempt->memory);
-  if (code == CORE_OK) code = sweep_trainer_start(&trainer, &attempt->process);
-  core_text_free(&kept);
-  TRY(code);
-
-  attempt->is_started = true;
-  attempt->started_s = core_clock_s();
+  TRY(sweep_supervisor_start(&task->supervisor, &trainer, &attempt->child));
+  attempt->was_started = true;
   return CORE_OK;
 }
 
+/* Fails a run of which too many consecutive starts got no further. */
 static void fail_without_progress(const SweepArrayTask *task, SweepAttempt *attempt) {
   char message[256];
+  attempt->record.starts--; /* this is none */
   snprintf(message, sizeof message, "no progress in %lld starts: none got further than step %.15g "
            "(slurm.max_restarts); save checkpoints, or raise slurm.time; sweep logs %s shows its log",
            (long long)attempt->record.stalled, attempt->record.furthest, attempt->id);
-  fail(task, attempt, SWEEP_CAUSE_NO_PROGRESS, message);
+  sweep_attempt_fail(task, attempt, SWEEP_CAUSE_NO_PROGRESS, message, false);
 }
 
-static int start(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt) {
+/* Whether the run has no reason not to start: another process writes it, it is done, it has failed in this job whose
+ * other runs continue, or the rule has stopped it. */
+static bool can_start(const SweepArrayTask *task, const StartEvidence *evidence, SweepAttempt *attempt) {
+  const StoreState *state = &evidence->state;
+  if (state->status == STORE_RUNNING) {
+    core_warn("run %s: not started: process %lld on %s still writes it", attempt->id, (long long)state->pid,
+              state->host);
+    return false;
+  }
+
+  if (store_status_is_final(state->status) && !evidence->is_restart) return false;
+  attempt->has_failed |= state->status == STORE_FAILED && !evidence->is_first_start &&
+                         task->batch.settings.runs_per_task > 1;
+  if (attempt->has_failed) return false;
+
+  const bool is_stopped = sweep_task_rule_stops(&task->rule, attempt->id);
+  if (is_stopped) core_info("run %s: stopped by rule; resume it with sweep submit --by-rule", attempt->id);
+  return !is_stopped;
+}
+
+static int start(SweepArrayTask *task, size_t slot, SweepAttempt *attempt) {
   CoreConfig config;
   char id[CORE_RUN_ID];
   StartEvidence evidence = {0};
@@ -207,37 +189,22 @@ static int start(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt)
   TRY(store_run_prepare(task->root, &config, id));
   TRY(gather_evidence(task, attempt->id, &evidence));
   attempt->record = evidence.record;
+  if (!can_start(task, &evidence, attempt)) return CORE_OK;
 
-  switch (decide_start(task, attempt->id, &evidence)) {
-    case OWNED_BY_OTHER:
-      core_warn("run %s: not started: process %lld on %s still writes it", attempt->id, (long long)evidence.state.pid,
-                evidence.state.host);
-      return CORE_OK;
-    case ALREADY_DONE: return CORE_OK;
-    case ALREADY_FAILED:
-      attempt->has_failed = true;
-      return CORE_OK;
-    case STOPPED_BY_RULE:
-      core_info("run %s: stopped by rule; resume it with sweep submit --by-rule", attempt->id);
-      return CORE_OK;
-    case NO_PROGRESS:
-      attempt->record = make_record(task, &evidence);
-      attempt->record.starts = evidence.record.starts;
-      fail_without_progress(task, attempt);
-      return CORE_OK;
-    case START: break;
-  }
   attempt->record = make_record(task, &evidence);
-
+  if (evidence.stalled > 0 && evidence.stalled >= task->batch.settings.max_restarts) {
+    fail_without_progress(task, attempt);
+    return CORE_OK;
+  }
   return launch(task, slot, attempt, &config, evidence.is_restart);
 }
 
-void sweep_attempt_start(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt) {
+void sweep_attempt_start(SweepArrayTask *task, size_t slot, SweepAttempt *attempt) {
   attempt->is_unfinished = false;
-  attempt->stop_requested = false;
+  attempt->is_held = false;
   if (start(task, slot, attempt) == CORE_OK) return;
   char message[512];
   snprintf(message, sizeof message, "could not be started: %s", core_error_message());
   core_log(CORE_LOG_ERROR, "run %s %s", attempt->id, message);
-  fail(task, attempt, SWEEP_CAUSE_NOT_STARTED, message);
+  sweep_attempt_fail(task, attempt, SWEEP_CAUSE_NOT_STARTED, message, false);
 }

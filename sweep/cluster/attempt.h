@@ -1,15 +1,14 @@
 /* One of the runs of a task: the start of its trainer, and its record (runs/<id>/job). */
 #ifndef SWEEP_ATTEMPT_H
 #define SWEEP_ATTEMPT_H
-#include <sys/types.h>
-
 #include "sweep/cluster/batch.h"
 #include "sweep/cluster/record.h"
 #include "sweep/cluster/task_rule.h"
-#include "sweep/local/run_memory.h"
+#include "sweep/supervise/supervisor.h"
 
-/* A task of a Slurm array, as its trainers and records need it. */
+/* A task of a Slurm array, as its runs and records need it. */
 typedef struct SweepArrayTask {
+  SweepSupervisor supervisor; /* starts and watches the runs */
   const char *root, *name;    /* workspace, sweep */
   SweepBatch batch;
   int64_t job, index;         /* SLURM_ARRAY_JOB_ID, SLURM_ARRAY_TASK_ID */
@@ -20,25 +19,24 @@ typedef struct SweepArrayTask {
 typedef struct SweepAttempt {
   size_t line;                /* in the batch */
   const char *id;
-  pid_t process;              /* 0: none */
-  bool is_started;            /* by this task */
+  SweepChild *child;          /* owned by the supervisor; NULL: not running */
+  bool was_started;           /* by this task */
   bool is_unfinished;         /* ended early, and can be resumed */
+  bool is_held;               /* stopped by the sweep's [stop] rule in this task */
   bool has_failed;
-  bool stop_requested;        /* by the sweep's [stop] rule */
   int64_t log_start;          /* size of the run's log at the start, bytes */
-  double started_s;           /* last start, monotonic: the record has calendar time, which may be adjusted */
   SweepRecord record;
-  SweepMemoryProbe memory;
 } SweepAttempt;
 
-/* Starts the trainer, unless the run is done, stopped by rule, or owned by another process: waits until that process
+/* Starts the run, unless the run is done, stopped by rule, or owned by another process: waits until that process
  * ends or its heartbeat expires. slot: index among the task's runs. A run that cannot be started, or that made no
  * progress in slurm.max_restarts starts, fails. */
-void sweep_attempt_start(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt);
+void sweep_attempt_start(SweepArrayTask *task, size_t slot, SweepAttempt *attempt);
 
-/* Marks the run as failed for `reason` and the last line of its log: in its record, and in its state if the trainer
- * could not write one. */
-void sweep_attempt_fail(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause, const char *reason);
+/* Marks the run as failed for `reason` and, with_last_line, the last line of its log: in its record, and in its state
+ * if it could not write one. */
+void sweep_attempt_fail(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause, const char *reason,
+                        bool with_last_line);
 
 /* Writes the attempt's record; an error is a warning. */
 void sweep_attempt_write_record(const SweepArrayTask *task, const SweepAttempt *attempt);

@@ -29,14 +29,23 @@ static bool is_about_job(const char *line, int64_t slurm_job) {
   return false;
 }
 
-static SweepExitCause parse_line(const char *line) {
+static SweepCause parse_line(const char *line) {
   if (strstr(line, "exceeded memory limit") || strstr(line, "oom_kill") || strstr(line, "oom-kill"))
-    return SWEEP_EXIT_OUT_OF_MEMORY;
-  if (!strstr(line, "CANCELLED AT")) return SWEEP_EXIT_UNKNOWN;
-  if (strstr(line, "DUE TO PREEMPTION")) return SWEEP_EXIT_PREEMPTED;
-  if (strstr(line, "DUE TO TIME LIMIT")) return SWEEP_EXIT_TIME_LIMIT;
-  if (strstr(line, "DUE TO")) return SWEEP_EXIT_UNKNOWN; /* e.g. a node failure, after which Slurm requeues the job */
-  return SWEEP_EXIT_CANCELLED;
+    return SWEEP_CAUSE_OUT_OF_MEMORY;
+  if (!strstr(line, "CANCELLED AT")) return SWEEP_CAUSE_NONE;
+  if (strstr(line, "DUE TO PREEMPTION")) return SWEEP_CAUSE_PREEMPTED;
+  if (strstr(line, "DUE TO TIME LIMIT")) return SWEEP_CAUSE_TIME_LIMIT;
+  if (strstr(line, "DUE TO")) return SWEEP_CAUSE_NONE; /* e.g. a node failure, after which Slurm requeues the job */
+  return SWEEP_CAUSE_CANCELLED;
+}
+
+/* Returns the precedence of a cause that slurmstepd reports. */
+static int rank_cause(SweepCause cause) {
+  static const SweepCause ascending[] = {SWEEP_CAUSE_CANCELLED, SWEEP_CAUSE_TIME_LIMIT, SWEEP_CAUSE_PREEMPTED,
+                                         SWEEP_CAUSE_OUT_OF_MEMORY};
+  for (int i = 0; i < (int)(sizeof ascending / sizeof *ascending); i++)
+    if (ascending[i] == cause) return 1 + i;
+  return 0;
 }
 
 /* Whether slurmstepd printed the line. */
@@ -46,16 +55,16 @@ static bool is_from_slurmstepd(const char *line) {
   return length >= strlen("2026-01-31T12:00:00") && strncmp(line + 1 + length, "] error: ", 9) == 0;
 }
 
-SweepExitCause sweep_joblog_parse_cause(const char *text, int64_t slurm_job) {
-  SweepExitCause cause = SWEEP_EXIT_UNKNOWN;
+SweepCause sweep_joblog_parse_cause(const char *text, int64_t slurm_job) {
+  SweepCause cause = SWEEP_CAUSE_NONE;
   char line[512];
   while (*text) {
     const size_t length = strcspn(text, "\n");
     snprintf(line, sizeof line, "%.*s", (int)length, text);
     text += length + (text[length] == '\n');
     if (!is_from_slurmstepd(line) || !is_about_job(line, slurm_job)) continue;
-    const SweepExitCause line_cause = parse_line(line);
-    if (line_cause > cause) cause = line_cause;
+    const SweepCause line_cause = parse_line(line);
+    if (rank_cause(line_cause) > rank_cause(cause)) cause = line_cause;
   }
   return cause;
 }
@@ -66,12 +75,12 @@ static bool read_text(const char *path, char **text, size_t *size) {
   return is_read;
 }
 
-SweepExitCause sweep_joblog_read_cause(const char *path, int64_t offset, int64_t slurm_job) {
+SweepCause sweep_joblog_read_cause(const char *path, int64_t offset, int64_t slurm_job) {
   char *text;
   size_t size;
-  if (!read_text(path, &text, &size)) return SWEEP_EXIT_UNKNOWN;
-  const SweepExitCause cause =
-    (uint64_t)offset < size ? sweep_joblog_parse_cause(text + offset, slurm_job) : SWEEP_EXIT_UNKNOWN;
+  if (!read_text(path, &text, &size)) return SWEEP_CAUSE_NONE;
+  const SweepCause cause =
+    (uint64_t)offset < size ? sweep_joblog_parse_cause(text + offset, slurm_job) : SWEEP_CAUSE_NONE;
   free(text);
   return cause;
 }
@@ -114,7 +123,7 @@ bool sweep_joblog_is_oom(const char *root, const char *name, const SweepJournal 
     const SweepArray *array = &journal->arrays[i];
     if (array->job != record->job || array->batch != record->batch) continue;
     if (sweep_batch_output(root, name, array->batch, array->array, path) != CORE_OK) continue;
-    if (sweep_joblog_read_cause(path, 0, record->slurm_job) == SWEEP_EXIT_OUT_OF_MEMORY) return true;
+    if (sweep_joblog_read_cause(path, 0, record->slurm_job) == SWEEP_CAUSE_OUT_OF_MEMORY) return true;
   }
   return false;
 }

@@ -7,21 +7,13 @@
 #include "sweep/cluster/journal.h"
 #include "sweep/cluster/record.h"
 
-/* Cause of a job's end, by increasing precedence: a job that exceeds its memory is then "cancelled" too. */
-typedef enum SweepExitCause {
-  SWEEP_EXIT_UNKNOWN,    /* no message */
-  SWEEP_EXIT_CANCELLED,  /* scancel, or a user's requeue */
-  SWEEP_EXIT_TIME_LIMIT,
-  SWEEP_EXIT_PREEMPTED,
-  SWEEP_EXIT_OUT_OF_MEMORY,
-} SweepExitCause;
-
 /* Returns the cause of highest precedence that the lines of `text` report about job `slurm_job` (SLURM_JOB_ID: for an
- * array task its own id). */
-SweepExitCause sweep_joblog_parse_cause(const char *text, int64_t slurm_job);
+ * array task its own id): NONE (no message), CANCELLED, TIME_LIMIT, PREEMPTED, OUT_OF_MEMORY, in this order, since a
+ * job that exceeds its memory is then "cancelled" too. */
+SweepCause sweep_joblog_parse_cause(const char *text, int64_t slurm_job);
 
-/* Parses a file from `offset` on in the same way; SWEEP_EXIT_UNKNOWN if it cannot be read. */
-SweepExitCause sweep_joblog_read_cause(const char *path, int64_t offset, int64_t slurm_job);
+/* Parses a file from `offset` on in the same way; SWEEP_CAUSE_NONE if it cannot be read. */
+SweepCause sweep_joblog_read_cause(const char *path, int64_t offset, int64_t slurm_job);
 
 /* Returns the file's size, as an offset for later; 0 if it is absent. */
 int64_t sweep_joblog_size(const char *path);

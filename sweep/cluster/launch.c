@@ -15,7 +15,7 @@
 #include "sweep/cluster/record.h"
 #include "sweep/cluster/submission.h"
 #include "sweep/local/notify.h"
-#include "sweep/local/run_memory.h"
+#include "sweep/supervise/run_memory.h"
 #include "sweep/spec/archived.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/trust.h"

@@ -10,7 +10,7 @@
 
 static const char *const cause_names[] = {"none",          "time_limit",  "not_requeued", "stopped",  "killed",
                                           "out_of_memory", "no_progress", "not_started",  "preempted",
-                                          "rule"};
+                                          "rule",          "cancelled"};
 enum { CAUSES = sizeof cause_names / sizeof *cause_names };
 
 static const char *cause_name(SweepCause cause) {

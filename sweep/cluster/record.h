@@ -5,21 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
-
-/* Reason why an attempt ended before the run was done. */
-typedef enum SweepCause {
-  SWEEP_CAUSE_NONE,           /* it is running or done, or its own state has the reason */
-  SWEEP_CAUSE_TIME_LIMIT,     /* stopped before the task's time limit, and requeued */
-  SWEEP_CAUSE_NOT_REQUEUED,   /* the same, but requeueing failed: sweep submit resumes it */
-  SWEEP_CAUSE_STOPPED,        /* by a signal: a user's cancel, requeue or stop, or possibly preemption */
-  SWEEP_CAUSE_KILLED,
-  SWEEP_CAUSE_OUT_OF_MEMORY,
-  SWEEP_CAUSE_NO_PROGRESS,    /* slurm.max_restarts consecutive starts got no further */
-  SWEEP_CAUSE_NOT_STARTED,    /* no program, directory or configuration */
-  SWEEP_CAUSE_PREEMPTED,      /* Slurm reported it; otherwise preemption is SWEEP_CAUSE_STOPPED */
-  SWEEP_CAUSE_RULE,           /* stopped by the sweep's [stop] rule */
-} SweepCause;
+#include "sweep/supervise/end.h"
 
 typedef struct SweepRecord {
   int64_t batch;              /* number of the batch */

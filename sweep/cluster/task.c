@@ -1,5 +1,5 @@
 /* `sweep task`: the process of a Slurm array task (the batch script execs it). It runs one or more runs concurrently:
- * starts their trainers, forwards Slurm's signals, restarts killed trainers, and requeues unfinished runs at the time
+ * starts them, forwards Slurm's signals, restarts killed ones, and requeues unfinished runs at the time
  * limit. It records what it learns about the end of an attempt (attempt.h).
  *
  * Signals: slurm.signal arrives before the time limit: save a checkpoint, then requeue. SIGTERM means preemption, a
@@ -7,43 +7,39 @@
  * any case save a checkpoint, and exit at once if the task was cancelled. If it was preempted, or nothing was printed
  * (a grace time), wait to be killed, since Slurm would not requeue a task that exits by itself.
  *
- * Stop of a task (StopReason). A signal, or a kill that slurmstepd explains, changes it only to a greater value, i.e.
+ * Stop of a task (SweepCause). A signal, or a kill that slurmstepd explains, changes it only to a greater value, i.e.
  * downwards:
  *   value          signal (classify_signal)                           end of the task with unfinished runs (finish)
  *   NONE           (none)                                             exits
  *   TIME_LIMIT     slurm.signal; slurmstepd printed the limit; the    requeues itself, and waits to be ended
  *                  clock is near it
- *   TERMINATED     any other                                          waits to be killed, unless it was cancelled
+ *   STOPPED        any other                                          waits to be killed, unless it was cancelled
  *   PREEMPTED      slurmstepd printed it                              waits to be killed, unless it was cancelled
  *   CANCELLED      slurmstepd printed it                              exits
  *
- * States of an attempt:
+ * States of an attempt; supervisor.c has those of its process, and the ends:
  *   idle           not started: done, of another owner, or stopped by rule
- *   running        process > 0
- *   done           exited with 0 after its run had ended
+ *   running        has a child
+ *   done           its run has ended
  *   unfinished     is_unfinished: can be resumed from its checkpoint
- *   held           stop_requested, with cause RULE: stopped by rule
+ *   held           is_held: stopped by rule
  *   failed         has_failed
  *
  *   state          event                                                      next
- *   (new)          sweep_attempt_start: the first decision that applies       running, idle or failed
- *   running        exits with 0                                               done
- *                  exits with 0 too early, or with an error                   failed
- *                  exits with CORE_REQUEUE                                    unfinished
- *                  ran out of memory                                          failed
+ *   (new)          sweep_attempt_start                                        running, idle or failed
+ *   running        done                                                       done
+ *                  failed by itself, or ran out of memory                     failed
+ *                  stopped by rule                                            held
+ *                  stopped otherwise                                          unfinished
  *                  is killed otherwise, while stop is NONE                    (new): restarted
  *                  is killed otherwise, while it is not                       unfinished
- *                  exits with CORE_REQUEUE or by SIGTERM, as requested by     held
- *                  the rule, while stop is NONE
  *   held           promoted, and no run of the task is running                (new): resumed
  *
- * The other states are final. Several ranks run below srun, whose exit code 128 + n means killed by signal n. */
+ * The other states are final. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/files.h"
@@ -54,14 +50,13 @@
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
 #include "sweep/cluster/attempt.h"
-#include "sweep/cluster/cgroup.h"
 #include "sweep/cluster/joblog.h"
 #include "sweep/cluster/journal.h"
 #include "sweep/cluster/task_search.h"
 #include "sweep/commands.h"
-#include "sweep/local/environment.h"
 #include "sweep/local/notify.h"
 #include "sweep/spec/sweep.h"
+#include "sweep/supervise/environment.h"
 
 enum {
   TICK_S = 1,
@@ -69,16 +64,8 @@ enum {
   REQUEUE_TRIES = 3,
   REQUEUE_RETRY_S = 5,
   REQUEUE_WAIT_S = 120,
-  KILL_WAIT_S = 900,
-  MEASURE_REST = 50,     /* pause after a memory sample, in multiples of its duration */
-  EXIT_NOT_EXECUTABLE = 127,
-  EXIT_SIGNALED = 128    /* srun's exit code for signal n is EXIT_SIGNALED + n */
+  KILL_WAIT_S = 900
 };
-
-/* Reason why the runs were asked to stop. A greater value overrides a smaller one. */
-typedef enum StopReason {
-  STOP_NONE, STOP_TIME_LIMIT, STOP_TERMINATED, STOP_PREEMPTED, STOP_CANCELLED
-} StopReason;
 
 typedef struct Task {
   SweepArrayTask base;
@@ -86,10 +73,9 @@ typedef struct Task {
   char log[CORE_PATH_MAX];    /* output of the batch scripts, where slurmstepd prints why it ends them (joblog.h) */
   int64_t log_start;          /* its size at the start of this task, bytes */
   double started_s;
-  double next_sample_s;       /* earliest time of the next memory sample */
   SweepAttempt *attempts;     /* [count] */
   size_t count;
-  StopReason stop;
+  SweepCause stop;            /* reason why the runs were asked to stop */
   int64_t oom_kills;          /* last count of this job's memory cgroup */
 } Task;
 
@@ -126,30 +112,23 @@ static int find_array(Task *task, int64_t batch, int64_t array, bool *is_ours) {
 static bool is_cancelled(const Task *task) {
   SweepJournal journal;
   if (sweep_journal_read(task->base.root, task->base.name, &journal) != CORE_OK) return false;
-  bool all = true;
-  for (size_t i = 0; i < task->count && all; i++)
-    all = sweep_journal_cancelled_by(&journal, task->attempts[i].id, &task->array) != NULL;
+  bool are_cancelled = true;
+  for (size_t i = 0; i < task->count && are_cancelled; i++)
+    are_cancelled = sweep_journal_cancelled_by(&journal, task->attempts[i].id, &task->array) != NULL;
   sweep_journal_free(&journal);
-  return all;
+  return are_cancelled;
 }
 
 /* Reads slurmstepd's message about the end of this job, if any, from the task's own output. */
-static SweepExitCause read_exit_cause(const Task *task) {
+static SweepCause read_exit_cause(const Task *task) {
   return sweep_joblog_read_cause(task->log, task->log_start, task->base.slurm_job);
 }
 
 /* Whether slurmstepd reported that the job was cancelled (which includes requeued) and not preempted: Slurm then counts
  * it as ended, even while this process still runs. */
-static bool is_released(const Task *task) { return read_exit_cause(task) == SWEEP_EXIT_CANCELLED; }
+static bool is_released(const Task *task) { return read_exit_cause(task) == SWEEP_CAUSE_CANCELLED; }
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
-
-static void block_signals(sigset_t *signals) {
-  static const int blocked[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGCHLD};
-  sigemptyset(signals);
-  for (size_t i = 0; i < sizeof blocked / sizeof *blocked; i++) sigaddset(signals, blocked[i]);
-  sigprocmask(SIG_BLOCK, signals, NULL);
-}
 
 static bool is_at_time_limit(const Task *task) {
   const int64_t limit_s = task->base.batch.settings.time;
@@ -158,178 +137,118 @@ static bool is_at_time_limit(const Task *task) {
 
 /* Returns the meaning of a signal: slurm.signal is the time limit; any other what slurmstepd printed, or otherwise what
  * the clock suggests. */
-static StopReason classify_signal(const Task *task, int signal) {
+static SweepCause classify_signal(const Task *task, int signal) {
   const char *warning = task->base.batch.settings.signal;
-  if (strcmp(warning, "USR1") == 0 && signal == SIGUSR1) return STOP_TIME_LIMIT;
-  if (strcmp(warning, "USR2") == 0 && signal == SIGUSR2) return STOP_TIME_LIMIT;
+  if (strcmp(warning, "USR1") == 0 && signal == SIGUSR1) return SWEEP_CAUSE_TIME_LIMIT;
+  if (strcmp(warning, "USR2") == 0 && signal == SIGUSR2) return SWEEP_CAUSE_TIME_LIMIT;
   switch (read_exit_cause(task)) {
-    case SWEEP_EXIT_CANCELLED: return STOP_CANCELLED;
-    case SWEEP_EXIT_PREEMPTED: return STOP_PREEMPTED;
-    case SWEEP_EXIT_TIME_LIMIT: return STOP_TIME_LIMIT;
-    default: return is_at_time_limit(task) ? STOP_TIME_LIMIT : STOP_TERMINATED;
+    case SWEEP_CAUSE_CANCELLED: return SWEEP_CAUSE_CANCELLED;
+    case SWEEP_CAUSE_PREEMPTED: return SWEEP_CAUSE_PREEMPTED;
+    case SWEEP_CAUSE_TIME_LIMIT: return SWEEP_CAUSE_TIME_LIMIT;
+    default: return is_at_time_limit(task) ? SWEEP_CAUSE_TIME_LIMIT : SWEEP_CAUSE_STOPPED;
   }
 }
 
-/* Asks a trainer to save and stop. srun forwards only the user signals to its ranks without acting on them itself. */
-static void request_stop(const Task *task, const SweepAttempt *attempt) {
-  kill(attempt->process, task->base.batch.settings.ranks_per_run > 1 ? SIGUSR2 : SIGTERM);
+static const char *describe_stop(SweepCause cause) {
+  switch (cause) {
+    case SWEEP_CAUSE_TIME_LIMIT: return "the time limit is near";
+    case SWEEP_CAUSE_PREEMPTED: return "preempted";
+    case SWEEP_CAUSE_CANCELLED: return "cancelled or requeued";
+    default: return "terminated";
+  }
 }
 
 static void stop_runs(Task *task, int signal) {
-  static const char *const descriptions[] = {"", "the time limit is near", "terminated", "preempted",
-                                             "cancelled or requeued"};
-  const StopReason reason = classify_signal(task, signal);
-  if (task->stop == STOP_NONE)
-    core_info("signal %d: %s; the runs save a checkpoint and stop", signal, descriptions[reason]);
-  if (reason > task->stop) task->stop = reason;
+  const SweepCause cause = classify_signal(task, signal);
+  if (task->stop == SWEEP_CAUSE_NONE)
+    core_info("signal %d: %s; the runs save a checkpoint and stop", signal, describe_stop(cause));
+  if (cause > task->stop) task->stop = cause;
   for (size_t i = 0; i < task->count; i++)
-    if (task->attempts[i].process > 0) request_stop(task, &task->attempts[i]);
+    if (task->attempts[i].child) sweep_supervisor_stop(task->attempts[i].child, SWEEP_CAUSE_STOPPED);
 }
 
 /* Waits for a signal for a tick, and handles it. */
-static void wait_signal(Task *task, const sigset_t *signals) {
-  const struct timespec tick = {.tv_sec = TICK_S};
-  const int signal = sigtimedwait(signals, NULL, &tick);
-  if (signal > 0 && signal != SIGCHLD) stop_runs(task, signal);
-}
-
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
-
-/* Adds the peak of the job's control group, which is the run's only if the run has the job to itself. */
-static void add_cgroup_peak(const Task *task, SweepAttempt *attempt) {
-  if (task->count == 1 && attempt->process > 0)
-    sweep_memory_probe_add_peak(&attempt->memory, SWEEP_MEMORY_CGROUP, sweep_cgroup_peak_mb(task->base.slurm_job));
-}
-
-static void sample_memory(Task *task) {
-  const double start_s = core_clock_s();
-  if (start_s < task->next_sample_s) return;
-
-  const char **ids = core_memory_allocate((task->count + 1) * sizeof *ids);
-  SweepMemoryProbe **probes = core_memory_allocate((task->count + 1) * sizeof *probes);
-  size_t count = 0;
-  for (size_t i = 0; i < task->count; i++) {
-    if (task->attempts[i].process <= 0) continue;
-    add_cgroup_peak(task, &task->attempts[i]);
-    ids[count] = task->attempts[i].id;
-    probes[count++] = &task->attempts[i].memory;
-  }
-  sweep_memory_probe_sample(task->base.root, ids, probes, count);
-  free(ids);
-  free(probes);
-
-  const double end_s = core_clock_s();
-  task->next_sample_s = end_s + MEASURE_REST * (end_s - start_s);
-}
-
-/* Whether a killed run ran out of memory: by the OOM kills of this job's cgroup, by what slurmstepd printed before it
- * killed the job's processes (this one may be the last), or by what the slurmstepd of a step with several ranks printed
- * through srun to the run's own log. */
-static bool is_oom(Task *task, const SweepAttempt *attempt, SweepExitCause cause) {
-  char path[CORE_PATH_MAX];
-  const int64_t kills = sweep_cgroup_oom_kills();
-  const bool has_new_kills = kills > task->oom_kills;
-  task->oom_kills = kills;
-  if (has_new_kills || cause == SWEEP_EXIT_OUT_OF_MEMORY) return true;
-  if (store_path_run(task->base.root, attempt->id, "log.txt", path) != CORE_OK) return false;
-  return sweep_joblog_read_cause(path, attempt->log_start, task->base.slurm_job) == SWEEP_EXIT_OUT_OF_MEMORY;
-}
-
-static void fail_out_of_memory(const Task *task, SweepAttempt *attempt) {
-  char reason[160];
-  const int64_t limit_mb = slurm_settings_run_mem(&task->base.batch.settings);
-  if (sweep_run_memory_record_oom(task->base.root, attempt->id, limit_mb) != CORE_OK)
-    core_warn("%s", core_error_message());
-  sweep_memory_probe_begin(task->base.root, attempt->id, &attempt->memory);
-  snprintf(reason, sizeof reason, "out of memory (slurm.mem = %lldM); sweep submit --failed --mem %lldM gives it more",
-           (long long)limit_mb, (long long)sweep_run_memory_needed(&attempt->memory.run));
-  sweep_attempt_fail(&task->base, attempt, SWEEP_CAUSE_OUT_OF_MEMORY, reason);
+static void wait_signal(Task *task) {
+  const int signal = sweep_supervisor_wait(&task->base.supervisor, TICK_S * 1000);
+  if (signal > 0) stop_runs(task, signal);
 }
 
 /* ---- ends of attempts -------------------------------------------------------------------------------------------- */
 
-/* Handles a trainer that a signal killed: restarts it from its checkpoint, up to slurm.max_restarts times. If
- * slurmstepd has reported the end of the job, the kill is part of it, and this process will get its signal, too. */
+/* Whether a killed run ran out of memory: by the OOM kills of this job's cgroup, by what slurmstepd printed before it
+ * killed the job's processes (this one may be the last), or by what the slurmstepd of a step with several ranks printed
+ * through srun to the run's own log. */
+static bool is_oom(Task *task, const SweepAttempt *attempt, SweepCause cause) {
+  char path[CORE_PATH_MAX];
+  const int64_t kills = sweep_cgroup_oom_kills();
+  const bool has_new_kills = kills > task->oom_kills;
+  task->oom_kills = kills;
+  if (has_new_kills || cause == SWEEP_CAUSE_OUT_OF_MEMORY) return true;
+  if (store_path_run(task->base.root, attempt->id, "log.txt", path) != CORE_OK) return false;
+  return sweep_joblog_read_cause(path, attempt->log_start, task->base.slurm_job) == SWEEP_CAUSE_OUT_OF_MEMORY;
+}
+
+static void fail_out_of_memory(const Task *task, SweepAttempt *attempt) {
+  SweepRunMemory memory;
+  char reason[160];
+  const int64_t limit_mb = slurm_settings_run_mem(&task->base.batch.settings);
+  int code = sweep_run_memory_record_oom(task->base.root, attempt->id, limit_mb);
+  if (code != CORE_OK) core_warn("%s", core_error_message());
+  code = sweep_run_memory_read(task->base.root, attempt->id, &memory);
+  if (code != CORE_OK) core_warn("%s", core_error_message());
+
+  snprintf(reason, sizeof reason, "out of memory (slurm.mem = %lldM); sweep submit --failed --mem %lldM gives it more",
+           (long long)limit_mb, (long long)sweep_run_memory_needed(&memory));
+  sweep_attempt_fail(&task->base, attempt, SWEEP_CAUSE_OUT_OF_MEMORY, reason, true);
+}
+
+/* Handles a killed run: restarts it from its checkpoint, up to slurm.max_restarts times. If slurmstepd has reported the
+ * end of the job, the kill is part of it, and this process will get its signal, too. */
 static void handle_kill(Task *task, SweepAttempt *attempt, int signal) {
-  const SweepExitCause cause = read_exit_cause(task);
+  const SweepCause cause = read_exit_cause(task);
   if (is_oom(task, attempt, cause)) {
     fail_out_of_memory(task, attempt);
     return;
   }
+
   core_warn("run %s: killed by signal %d", attempt->id, signal);
   attempt->is_unfinished = true;
   attempt->record.cause = SWEEP_CAUSE_KILLED;
   sweep_attempt_write_record(&task->base, attempt); /* sweep_attempt_start reads it */
-  if (task->stop == STOP_NONE && cause != SWEEP_EXIT_UNKNOWN) stop_runs(task, signal);
-  if (task->stop == STOP_NONE) sweep_attempt_start(&task->base, (size_t)(attempt - task->attempts), attempt);
+  if (task->stop == SWEEP_CAUSE_NONE && cause != SWEEP_CAUSE_NONE) stop_runs(task, signal);
+  if (task->stop == SWEEP_CAUSE_NONE)
+    sweep_attempt_start(&task->base, (size_t)(attempt - task->attempts), attempt);
 }
 
-/* Whether the attempt ended because the [stop] rule stopped it: it has saved, or had nothing to save yet. */
-static bool is_stopped_by_rule(const Task *task, const SweepAttempt *attempt, int status) {
-  if (!attempt->stop_requested || task->stop != STOP_NONE) return false;
-  return WIFEXITED(status) ? WEXITSTATUS(status) == CORE_REQUEUE : WTERMSIG(status) == SIGTERM;
-}
-
-/* Whether a trainer with exit code 0 left its run unfinished, e.g. because code that it loaded called exit(). */
-static bool has_exited_early(const Task *task, const SweepAttempt *attempt) {
-  StoreState state;
-  if (store_run_state_read(task->base.root, attempt->id, true, &state) == CORE_OK) return state.status == STORE_LOST;
-  core_warn("%s", core_error_message());
-  return false;
-}
-
-static void handle_exit_code(Task *task, SweepAttempt *attempt, int code) {
-  char reason[64];
-
-  if (code == CORE_REQUEUE) {
-    attempt->is_unfinished = true;
-    attempt->record.cause = SWEEP_CAUSE_STOPPED;
-  } else if (code == EXIT_NOT_EXECUTABLE) {
-    sweep_attempt_fail(&task->base, attempt, SWEEP_CAUSE_NOT_STARTED, "the trainer cannot be started");
-  } else if (code != CORE_OK) {
-    snprintf(reason, sizeof reason, "exit code %d", code);
-    sweep_attempt_fail(&task->base, attempt, SWEEP_CAUSE_NONE, reason);
-  } else if (has_exited_early(task, attempt)) {
-    sweep_attempt_fail(&task->base, attempt, SWEEP_CAUSE_NONE,
-                       "ended with exit code 0 before the run had finished");
-  } else {
-    sweep_attempt_write_record(&task->base, attempt);
-  }
-}
-
-static void handle_exit(Task *task, SweepAttempt *attempt, int status, const struct rusage *usage) {
-  add_cgroup_peak(task, attempt);
-  attempt->process = 0;
+static void handle_end(Task *task, SweepAttempt *attempt, const SweepChild *child, const SweepEnd *end) {
+  attempt->child = NULL;
   attempt->record.ended_unix_s = core_clock_unix_s();
-  attempt->record.spent_s += core_clock_s() - attempt->started_s;
-  sweep_memory_probe_end(task->base.root, attempt->id, &attempt->memory, usage->ru_maxrss);
+  attempt->record.spent_s += core_clock_s() - child->started_s;
 
-  const bool is_below_srun = task->base.batch.settings.ranks_per_run > 1;
-  if (is_stopped_by_rule(task, attempt, status)) {
+  if (end->is_done) {
+    sweep_attempt_write_record(&task->base, attempt);
+  } else if (end->cause == SWEEP_CAUSE_RULE) {
+    attempt->is_held = true;
     attempt->record.cause = SWEEP_CAUSE_RULE;
     sweep_attempt_write_record(&task->base, attempt);
-  } else if (WIFSIGNALED(status)) {
-    handle_kill(task, attempt, WTERMSIG(status));
-  } else if (is_below_srun && WEXITSTATUS(status) > EXIT_SIGNALED) {
-    handle_kill(task, attempt, WEXITSTATUS(status) - EXIT_SIGNALED);
+  } else if (end->signal > 0) { /* also by SIGTERM, before it could handle that: a restart or memory come first */
+    handle_kill(task, attempt, end->signal);
+  } else if (end->cause == SWEEP_CAUSE_STOPPED) {
+    attempt->is_unfinished = true;
+    attempt->record.cause = SWEEP_CAUSE_STOPPED;
   } else {
-    handle_exit_code(task, attempt, WEXITSTATUS(status));
+    sweep_attempt_fail(&task->base, attempt, end->cause, end->reason, true);
   }
-}
-
-static size_t count_running(const Task *task) {
-  size_t running = 0;
-  for (size_t i = 0; i < task->count; i++) running += task->attempts[i].process > 0;
-  return running;
 }
 
 static void reap(Task *task) {
-  int status;
-  pid_t pid;
-  struct rusage usage;
-  while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
+  SweepChild *child;
+  SweepEnd end;
+  while ((child = sweep_supervisor_reap(&task->base.supervisor, &end))) {
     for (size_t i = 0; i < task->count; i++)
-      if (task->attempts[i].process == pid) handle_exit(task, &task->attempts[i], status, &usage);
+      if (task->attempts[i].child == child) handle_end(task, &task->attempts[i], child, &end);
+    free(child);
+  }
 }
 
 /* ---- the sweep's [stop] rule ------------------------------------------------------------------------------------- */
@@ -338,26 +257,24 @@ static void apply_rule(Task *task) {
   sweep_task_rule_poll(&task->base.rule);
   for (size_t i = 0; i < task->count; i++) {
     SweepAttempt *attempt = &task->attempts[i];
-    if (attempt->process <= 0 || attempt->stop_requested) continue;
+    if (!attempt->child || attempt->child->requested == SWEEP_CAUSE_RULE) continue;
     if (!sweep_task_rule_stops(&task->base.rule, attempt->id)) continue;
     core_info("run %s: stopped by rule; it saves a checkpoint and ends", attempt->id);
-    attempt->stop_requested = true;
-    request_stop(task, attempt);
+    sweep_supervisor_stop(attempt->child, SWEEP_CAUSE_RULE);
   }
 }
 
 /* Resumes runs of this task that the rule stopped and has promoted since, while the task still has its allocation. Then
  * submits promoted runs of other tasks. */
 static void resume_promoted(Task *task) {
-  if (!task->base.rule.is_active || task->stop != STOP_NONE) return;
+  if (!task->base.rule.is_active || task->stop != SWEEP_CAUSE_NONE) return;
   sweep_task_rule_decide_now(&task->base.rule);
   for (size_t i = 0; i < task->count; i++) {
     SweepAttempt *attempt = &task->attempts[i];
-    const bool was_stopped = attempt->stop_requested && attempt->record.cause == SWEEP_CAUSE_RULE;
-    if (was_stopped && !sweep_task_rule_stops(&task->base.rule, attempt->id))
+    if (attempt->is_held && !sweep_task_rule_stops(&task->base.rule, attempt->id))
       sweep_attempt_start(&task->base, i, attempt);
   }
-  if (count_running(task) == 0) sweep_task_rule_submit_promoted(&task->base.rule);
+  if (task->base.supervisor.count == 0) sweep_task_rule_submit_promoted(&task->base.rule);
 }
 
 /* ---- the end of the task ----------------------------------------------------------------------------------------- */
@@ -394,12 +311,12 @@ static int call_requeue(const Task *task) {
 }
 
 /* Requeues this task, for its unfinished runs. Waits until Slurm ends this process, which is a part of requeueing. */
-static int requeue_task(Task *task, const sigset_t *signals) {
+static int requeue_task(Task *task) {
   record_unfinished(task, SWEEP_CAUSE_TIME_LIMIT);
   int code = call_requeue(task);
   if (code == CORE_OK) {
     for (int waited_s = 0; waited_s < REQUEUE_WAIT_S && !is_released(task); waited_s += TICK_S)
-      wait_signal(task, signals);
+      wait_signal(task);
     if (is_released(task)) return core_error(CORE_REQUEUE, "requeued");
     code = core_error(CORE_FAIL, "Slurm accepted the requeue but did not end the task");
   }
@@ -409,20 +326,20 @@ static int requeue_task(Task *task, const sigset_t *signals) {
   return CORE_REQUEUE;
 }
 
-static int finish(Task *task, const sigset_t *signals) {
+static int finish(Task *task) {
   bool has_unfinished = false, has_failed = false;
   for (size_t i = 0; i < task->count; i++) {
     has_unfinished |= task->attempts[i].is_unfinished;
     has_failed |= task->attempts[i].has_failed;
   }
   if (!has_unfinished) return has_failed ? CORE_FAIL : CORE_OK;
-  if (task->stop == STOP_TIME_LIMIT) return requeue_task(task, signals);
-  record_unfinished(task, task->stop == STOP_PREEMPTED ? SWEEP_CAUSE_PREEMPTED : SWEEP_CAUSE_STOPPED);
+  if (task->stop == SWEEP_CAUSE_TIME_LIMIT) return requeue_task(task);
+  record_unfinished(task, task->stop == SWEEP_CAUSE_PREEMPTED ? SWEEP_CAUSE_PREEMPTED : SWEEP_CAUSE_STOPPED);
   /* Otherwise sweep stop, a user's signal to the process or scancel ended the runs. */
-  const bool may_be_killed = task->stop == STOP_TERMINATED || task->stop == STOP_PREEMPTED;
+  const bool may_be_killed = task->stop == SWEEP_CAUSE_STOPPED || task->stop == SWEEP_CAUSE_PREEMPTED;
   for (int waited_s = 0; may_be_killed && waited_s < KILL_WAIT_S; waited_s += TICK_S) {
     if (is_cancelled(task) || is_released(task)) break;
-    wait_signal(task, signals);
+    wait_signal(task);
   }
   return core_error(CORE_REQUEUE, "the task ends with unfinished runs; they can be resumed from their checkpoints");
 }
@@ -433,7 +350,7 @@ static void notify(const Task *task) {
   StoreState state;
   for (size_t i = 0; i < task->count; i++) {
     const SweepAttempt *attempt = &task->attempts[i];
-    ended += !attempt->is_unfinished && (attempt->is_started || attempt->has_failed);
+    ended += !attempt->is_unfinished && (attempt->was_started || attempt->has_failed);
     if (attempt->has_failed && !failed) failed = attempt;
   }
   if (failed && store_run_state_read(task->base.root, failed->id, true, &state) != CORE_OK)
@@ -443,8 +360,8 @@ static void notify(const Task *task) {
 
 static int run_attempts(Task *task) {
   const int64_t runs_per_task = task->base.batch.settings.runs_per_task;
-  sigset_t signals;
-  block_signals(&signals);
+  static const int signals[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGCHLD};
+  TRY(sweep_supervisor_open(task->base.root, signals, sizeof signals / sizeof *signals, &task->base.supervisor));
   task->started_s = core_clock_s();
   task->oom_kills = sweep_cgroup_oom_kills();
   task->attempts = core_memory_zero_allocate((size_t)runs_per_task, sizeof *task->attempts);
@@ -455,18 +372,20 @@ static int run_attempts(Task *task) {
       task->attempts[task->count++] = (SweepAttempt){.line = line, .id = task->base.batch.runs[line].id};
   }
 
+  if (task->count == 1) task->base.supervisor.cgroup_job = task->base.slurm_job;
+
   for (size_t i = 0; i < task->count; i++) sweep_attempt_start(&task->base, i, &task->attempts[i]);
-  while (count_running(task) > 0) {
-    sample_memory(task);
+  while (task->base.supervisor.count > 0) {
+    sweep_supervisor_sample_memory(&task->base.supervisor);
     reap(task);
     apply_rule(task);
-    if (count_running(task) > 0) wait_signal(task, &signals);
+    if (task->base.supervisor.count > 0) wait_signal(task);
     else resume_promoted(task);
   }
 
-  if (task->stop == STOP_NONE) sweep_task_search_continue(task->base.root, task->base.name);
+  if (task->stop == SWEEP_CAUSE_NONE) sweep_task_search_continue(task->base.root, task->base.name);
   notify(task);
-  return finish(task, &signals);
+  return finish(task);
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
@@ -513,6 +432,7 @@ static int run_task(void *context, const char **operands, size_t count) {
   TRY(sweep_batch_read(root, name, batch, &task.base.batch));
   const int code = run_batch(&task);
   free(task.attempts);
+  sweep_supervisor_close(&task.base.supervisor);
   sweep_task_rule_close(&task.base.rule);
   sweep_batch_free(&task.base.batch);
   return code;

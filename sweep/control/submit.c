@@ -18,7 +18,7 @@
 #include "sweep/control/resubmission.h"
 #include "sweep/control/seeds.h"
 #include "sweep/control/wait.h"
-#include "sweep/local/environment.h"
+#include "sweep/supervise/environment.h"
 #include "sweep/local/executor.h"
 #include "sweep/local/notify.h"
 #include "sweep/local/queue.h"

@@ -178,7 +178,7 @@ void sweep_checkup_workspace(SweepCheckup *checkup, const char *root) {
 /* ---- programs ---------------------------------------------------------------------------------------------------- */
 
 int sweep_checkup_program(const char *name, char *path, size_t size) {
-  const char *override = strcmp(name, "trainer") == 0 ? getenv("SWEEP_TRAINER") : NULL; /* as in local/trainer.c */
+  const char *override = strcmp(name, "trainer") == 0 ? getenv("SWEEP_TRAINER") : NULL; /* as in supervise/trainer.c */
   if (override && *override) return core_text_copy(path, size, override, "SWEEP_TRAINER");
   char directory[CORE_PATH_MAX];
   TRY(core_program_directory(directory));

@@ -1,5 +1,5 @@
-/* Detaching, signals, and the main loop: claims queued sweeps, starts runs and reaps ended processes. job.c knows how a
- * run starts and what its end means. */
+/* Detaching, signals, and the main loop: claims queued sweeps, starts runs and collects ended ones. job.c decides when
+ * a run starts and what follows from its end; the supervisor starts and watches it. */
 #include "sweep/local/executor.h"
 
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,17 +28,15 @@ enum {
   IMPORT_INTERVAL_S = 20,
   IMPORT_REST = 20,       /* minimum pause between imports, in multiples of their duration */
   FINAL_IMPORT_RETRY_S = 2,
-  SAMPLE_INTERVAL_S = 1,  /* between memory samples */
-  SAMPLE_REST = 50,       /* as IMPORT_REST */
   START_WAIT_S = 60
 };
 
 typedef struct Executor {
   const char *root;
+  SweepSupervisor supervisor;
   JobSet **sets;              /* [set_count] one per claimed sweep */
   size_t set_count;
   double import_start_s, import_duration_s; /* last import */
-  double sample_end_s, sample_duration_s;   /* last memory sample */
   double ending_since_s;      /* when the first ended sweep began to wait for its last import; 0: none waits */
   bool is_stopping;
 } Executor;
@@ -62,7 +59,7 @@ static JobSet *executor_find(const Executor *executor, const char *name) {
 static void executor_add(Executor *executor, const char *name, const SweepQueueRequest *request) {
   JobSet *set;
   bool has_new_request;
-  if (job_set_create(executor->root, name, request, &set) != CORE_OK) {
+  if (job_set_create(&executor->supervisor, name, request, &set) != CORE_OK) {
     core_log(CORE_LOG_ERROR, "%s: %s", name, core_error_message());
     if (sweep_queue_release(executor->root, name, getpid(), &has_new_request) != CORE_OK)
       core_warn("%s", core_error_message());
@@ -70,7 +67,7 @@ static void executor_add(Executor *executor, const char *name, const SweepQueueR
   }
   executor->sets = core_memory_resize(executor->sets, (executor->set_count + 1) * sizeof *executor->sets);
   executor->sets[executor->set_count++] = set;
-  core_info("%s: %zu runs to do, %d at a time with %d threads each", name, job_set_waiting(set),
+  core_info("%s: %zu runs to do, %d at a time with %d threads each", name, job_set_count(set).waiting,
             job_set_max_running(set), job_set_threads(set));
 }
 
@@ -144,18 +141,20 @@ static bool is_import_due(const Executor *executor) {
 }
 
 static bool is_idle(const JobSet *set) {
-  return job_set_waiting(set) + job_set_running(set) + job_set_external(set) == 0;
+  const JobCounts counts = job_set_count(set);
+  return counts.waiting + counts.running + counts.external == 0;
 }
 
 static void log_end(const JobSet *set) {
+  const JobCounts counts = job_set_count(set);
   char stopped[64] = "";
-  if (job_set_stopped(set) > 0) snprintf(stopped, sizeof stopped, ", %zu stopped by rule", job_set_stopped(set));
-  core_info("%s: done, %zu finished and %zu failed in this session%s", job_set_name(set), job_set_finished(set),
-            job_set_failed(set), stopped);
+  if (counts.stopped > 0) snprintf(stopped, sizeof stopped, ", %zu stopped by rule", counts.stopped);
+  core_info("%s: done, %zu finished and %zu failed in this session%s", job_set_name(set), counts.finished,
+            counts.failed, stopped);
 }
 
 /* Forks a child process for a notification, so that a notifier that hangs cannot block the executor. Returns true in
- * the child, which then calls _exit. executor_reap() collects it. */
+ * the child, which then calls _exit. executor_reap collects it. */
 static bool fork_notifier(const char *name) {
   fflush(NULL);
   const pid_t child = fork();
@@ -181,11 +180,12 @@ static void executor_notify_failures(Executor *executor) {
 /* Notifies of the end of a sweep, and of its failures. */
 static void notify_end(const Executor *executor, const JobSet *set) {
   const char *name = job_set_name(set);
-  const size_t failed = job_set_failed(set), ended = job_set_finished(set) + failed + job_set_stopped(set);
+  const JobCounts counts = job_set_count(set);
+  const size_t ended = counts.finished + counts.failed + counts.stopped;
   char failures[160];
   if (ended == 0 || !fork_notifier(name)) return;
-  snprintf(failures, sizeof failures, "%zu runs failed; see sweep status %s", failed, name);
-  sweep_notify_runs_ended(executor->root, name, ended, failed ? failures : NULL);
+  snprintf(failures, sizeof failures, "%zu runs failed; see sweep status %s", counts.failed, name);
+  sweep_notify_runs_ended(executor->root, name, ended, counts.failed ? failures : NULL);
   exit_notifier();
 }
 
@@ -251,47 +251,37 @@ static void executor_finish_sets(Executor *executor) {
 }
 
 static void executor_reap(Executor *executor) {
-  int status;
-  pid_t pid;
-  struct rusage usage;
-  while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
+  SweepChild *child;
+  SweepEnd end;
+  while ((child = sweep_supervisor_reap(&executor->supervisor, &end))) {
     for (size_t i = 0; i < executor->set_count; i++)
-      if (job_set_reap(executor->sets[i], pid, status, &usage)) break;
-}
-
-static void executor_sample_memory(Executor *executor) {
-  const double start_s = core_clock_s();
-  const double pause_s = fmax(SAMPLE_INTERVAL_S, SAMPLE_REST * executor->sample_duration_s);
-  if (start_s - executor->sample_end_s < pause_s) return;
-  for (size_t i = 0; i < executor->set_count; i++) job_set_sample_memory(executor->sets[i]);
-  executor->sample_end_s = core_clock_s();
-  executor->sample_duration_s = executor->sample_end_s - start_s;
+      if (job_set_end(executor->sets[i], child, &end)) break;
+    free(child);
+  }
 }
 
 /* Whether another run of the set may start: the set is below its own limit, and all sets together are below the number
  * of cores or the set's limit, whichever is larger. running: runs of all sets. */
 static bool can_start(const JobSet *set, int running) {
   const int max_running = job_set_max_running(set), cores = sweep_executor_cores();
-  return (int)job_set_running(set) < max_running && running < (max_running > cores ? max_running : cores);
+  return (int)job_set_count(set).running < max_running && running < (max_running > cores ? max_running : cores);
 }
 
 /* Starts waiting runs, the oldest sweep first. */
 static void executor_fill(Executor *executor) {
-  int running = 0;
-  for (size_t i = 0; i < executor->set_count; i++) running += (int)job_set_running(executor->sets[i]);
   for (size_t i = 0; i < executor->set_count; i++) {
     JobSet *set = executor->sets[i];
     job_set_poll_external(set, executor->sets, executor->set_count);
-    while (job_set_has_ready(set) && can_start(set, running))
-      if (job_set_start_next(set, executor->sets, executor->set_count)) running++;
+    while (job_set_has_ready(set) && can_start(set, (int)executor->supervisor.count))
+      job_set_start_next(set, executor->sets, executor->set_count);
   }
 }
 
 /* Runs until the queue is empty, or until a signal: then the trainers are asked to stop and waited for. A stopping
  * executor does not scan the queue, where its ended sweeps stay for the next executor. */
-static void executor_loop(Executor *executor, const sigset_t *signals) {
+static void executor_loop(Executor *executor) {
   for (;;) {
-    executor_sample_memory(executor);
+    sweep_supervisor_sample_memory(&executor->supervisor);
     executor_reap(executor);
     executor_notify_failures(executor);
     if (!executor->is_stopping) {
@@ -303,9 +293,7 @@ static void executor_loop(Executor *executor, const sigset_t *signals) {
     if (executor->set_count == 0) return;
     if (is_import_due(executor)) executor_import(executor);
 
-    const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
-    const int signal = sigtimedwait(signals, NULL, &pause);
-    if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP) {
+    if (sweep_supervisor_wait(&executor->supervisor, POLL_MS) > 0) {
       core_info("stopping: the runs save a checkpoint and end");
       executor->is_stopping = true;
       for (size_t i = 0; i < executor->set_count; i++) job_set_stop(executor->sets[i]);
@@ -317,13 +305,6 @@ static void executor_loop(Executor *executor, const sigset_t *signals) {
 
 /* Message from the detached process to the submitter. */
 typedef struct StartReport { int64_t process, has_joined; } StartReport;
-
-static void block_signals(sigset_t *signals) {
-  static const int blocked[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
-  sigemptyset(signals);
-  for (size_t i = 0; i < sizeof blocked / sizeof *blocked; i++) sigaddset(signals, blocked[i]);
-  sigprocmask(SIG_BLOCK, signals, NULL);
-}
 
 /* Waits for the executor's lock (*lock), or until the executor that holds it has claimed the sweep; *lock is -1 then.
  * Returns false after START_WAIT_S. */
@@ -348,12 +329,13 @@ static bool acquire_lock(const char *root, const char *name, int *lock, StartRep
 
 /* Runs the detached process. Writes a StartReport to the pipe, or closes it without one after an error. */
 static void executor_main(const char *root, const char *name, int report_fd) {
-  sigset_t signals;
+  static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
+  Executor executor = {.root = root};
   int lock = -1;
   StartReport report;
 
-  block_signals(&signals);
-  if (!acquire_lock(root, name, &lock, &report)) {
+  const int code = sweep_supervisor_open(root, signals, sizeof signals / sizeof *signals, &executor.supervisor);
+  if (code != CORE_OK || !acquire_lock(root, name, &lock, &report)) {
     core_log(CORE_LOG_ERROR, "%s", core_error_message());
     return;
   }
@@ -361,11 +343,12 @@ static void executor_main(const char *root, const char *name, int report_fd) {
   close(report_fd);
   if (lock < 0) return;
 
-  Executor executor = {.root = root, .import_start_s = core_clock_s()};
+  executor.import_start_s = core_clock_s();
   core_info("executor %lld of %s, %d cores", (long long)getpid(), root, sweep_executor_cores());
-  executor_loop(&executor, &signals);
+  executor_loop(&executor);
   core_info("executor %lld: nothing left to do", (long long)getpid());
   free(executor.sets);
+  sweep_supervisor_close(&executor.supervisor);
   core_files_unlock(&lock);
 }
 

@@ -1,9 +1,9 @@
-/* Starts trainers and handles their ends (job.h). The trainer owns its run's directory; the executor writes a run's
- * state only if the trainer could not, because it never started or was killed.
+/* Decides when the runs of a sweep start on this machine, and what follows from their ends (job.h). The supervisor
+ * starts and watches them (sweep/supervise/supervisor.h).
  *
  * Phases of a job:
  *   WAITING    starts once its parent, if any, has ended, the executor has room, and it is not held
- *   RUNNING    its trainer is a child of this process
+ *   RUNNING    a child of this process runs it
  *   EXTERNAL   another set of this executor, a Slurm task or a user's trainer runs it
  *   ENDED      done, failed or stopped; starts again only as stated below
  *
@@ -18,25 +18,24 @@
  *              another process has finished it                               ENDED
  *              the rule stops it                                             ENDED      apply_decision
  *              a user stops it                                               ENDED      apply_lists
- *   RUNNING    exits, or is killed and cannot be restarted                   ENDED      job_set_reap
- *              exits because another process owns the run                    EXTERNAL   handle_exit_code
- *              is killed, in fewer than STARTS_MAX starts                    WAITING    handle_kill
- *              ends after a user stopped it, and was submitted again         WAITING    job_set_reap
+ *   RUNNING    exits, or is killed and cannot be restarted                   ENDED      job_set_end
+ *              exits because another process owns the run                    EXTERNAL   handle_end
+ *              is killed, in fewer than STARTS_MAX starts                    WAITING    handle_failure
+ *              ends after a user stopped it, and was submitted again         WAITING    job_set_end
  *   EXTERNAL   its trainer died, or never started                            WAITING    end_external
  *              its trainer has ended otherwise                               ENDED
  *   ENDED      the rule, which had stopped it, promotes it, or a user        WAITING    apply_decision
  *              retries it
  *
- * SIGTERM, from the rule, job_set_stop or apply_lists, leaves a job RUNNING until its trainer exits. job_set_reap sets
- * ENDED before the functions that it calls choose another phase. A reload begins with (loaded), but keeps RUNNING jobs.
+ * A request to stop, from the rule, job_set_stop or apply_lists, leaves a job RUNNING until its child ends. job_set_end
+ * sets ENDED before the functions that it calls choose another phase. A reload begins with (loaded), but keeps RUNNING
+ * jobs.
  * set_phase maintains count[] and next: no job before `next` waits. */
 #include "sweep/local/job.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "core/config/origin.h"
 #include "core/log.h"
@@ -44,18 +43,14 @@
 #include "core/terminal.h"
 #include "store/workspace/run.h"
 #include "sweep/local/executor.h"
-#include "sweep/local/kill.h"
-#include "sweep/local/run_memory.h"
-#include "sweep/local/trainer.h"
 #include "sweep/spec/id_set.h"
-#include "sweep/spec/kept.h"
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/search.h"
 #include "sweep/spec/sweep.h"
 #include "sweep/spec/trust.h"
 #include "sweep/stop/decide.h"
 
-enum { STARTS_MAX = 3, EXTERNAL_POLL_S = 1, EXIT_NOT_EXECUTABLE = 127 };
+enum { STARTS_MAX = 3, EXTERNAL_POLL_S = 1 };
 static const size_t NO_PARENT = SIZE_MAX;
 
 typedef enum JobPhase {
@@ -68,21 +63,18 @@ typedef enum JobPhase {
 
 typedef struct Job {
   size_t run;               /* grid index */
-  pid_t process;
-  int starts;               /* in this session; at most STARTS_MAX if its trainer is killed */
+  SweepChild *child;        /* owned by the supervisor; NULL unless it is RUNNING */
+  int starts;               /* in this session; at most STARTS_MAX if it is killed */
   JobPhase phase;
-  bool is_program;          /* a user's program, below its supervisor */
-  bool force;               /* restart from the beginning */
-  bool stop_requested;      /* by the [stop] rule */
-  bool was_stopped;         /* by a user, alone or with its set, and may have been submitted again since */
+  int restarted_attempt;    /* last attempt before a restart from the beginning (--force); -1: none */
   bool is_held;             /* by a user: not started while it waits */
   bool is_stopped_by_rule;  /* ended by the rule: resumed if it is promoted or a user retries it */
-  SweepMemoryProbe memory;
   int level;                /* rungs that it was promoted from; the highest run first, as in ASHA */
   size_t parent;            /* grid index of the run that it starts from; NO_PARENT: none in this sweep */
 } Job;
 
 struct JobSet {
+  SweepSupervisor *supervisor;
   const char *root;
   SweepSpec spec;
   SweepGrid grid;
@@ -91,8 +83,8 @@ struct JobSet {
   size_t count[JOB_PHASES]; /* number of jobs by phase */
   double polled_at_s;       /* last poll of external jobs */
   size_t next;              /* no job before this one waits */
-  size_t finished, failed, stopped; /* outcomes in this session */
-  size_t reported_failures; /* `failed` at the last job_set_has_new_failures */
+  JobCounts ended;          /* outcomes in this session */
+  size_t reported_failures; /* ended.failed at the last job_set_has_new_failures */
   int max_running, threads;
   bool is_stopping, has_warned_unmeasured;
 };
@@ -107,6 +99,13 @@ static void set_phase(JobSet *set, Job *job, JobPhase phase) {
 
 static const char *job_id(const JobSet *set, const Job *job) { return set->grid.ids[job->run]; }
 static bool has_rule(const JobSet *set) { return set->spec.stop.rule != SWEEP_STOP_NONE; }
+
+/* Reads the run's state; false, with a warning: it is damaged. */
+static bool read_state(const JobSet *set, const Job *job, StoreState *state) {
+  const bool is_read = store_run_state_read(set->root, job_id(set, job), true, state) == CORE_OK;
+  if (!is_read) core_warn("%s", core_error_message());
+  return is_read;
+}
 
 /* Finds the parents (init.from) within the sweep, which their children wait for. */
 static void find_parents(JobSet *set) {
@@ -154,8 +153,8 @@ static void apply_decision(JobSet *set, Job *job, const SweepStopState *standing
   if (is_stopped && job->phase == JOB_WAITING) {
     job->is_stopped_by_rule = true;
     set_phase(set, job, JOB_ENDED);
-  } else if (is_stopped && job->phase == JOB_RUNNING && !job->stop_requested) {
-    job->stop_requested = kill(job->process, SIGTERM) == 0;
+  } else if (is_stopped && job->phase == JOB_RUNNING && job->child->requested != SWEEP_CAUSE_RULE) {
+    sweep_supervisor_stop(job->child, SWEEP_CAUSE_RULE);
   } else if (!is_stopped && job->phase == JOB_ENDED && job->is_stopped_by_rule) {
     job->is_stopped_by_rule = false;
     set_phase(set, job, JOB_WAITING);
@@ -194,6 +193,12 @@ bool job_set_apply_rule(JobSet *set, StoreDatabase *database) {
   return true;
 }
 
+/* Asks a running job to stop, for a user or since the executor ends, unless it was asked before. */
+static void stop_job(Job *job) {
+  if (job->phase == JOB_RUNNING && job->child->requested == SWEEP_CAUSE_NONE)
+    sweep_supervisor_stop(job->child, SWEEP_CAUSE_STOPPED);
+}
+
 /* Holds or releases jobs, and ends those that a user has stopped. */
 static void apply_lists(JobSet *set) {
   for (size_t i = 0; i < set->grid.runs; i++) {
@@ -201,7 +206,7 @@ static void apply_lists(JobSet *set) {
     job->is_held = sweep_queue_holds(&set->request, job_id(set, job));
     if (!sweep_queue_has_stopped(&set->request, job_id(set, job))) continue;
     if (job->phase == JOB_WAITING) set_phase(set, job, JOB_ENDED);
-    else if (job->phase == JOB_RUNNING && !job->was_stopped) job->was_stopped = kill(job->process, SIGTERM) == 0;
+    else stop_job(job);
   }
 }
 
@@ -212,6 +217,11 @@ void job_set_update(JobSet *set, const SweepQueueRequest *request) {
   memcpy(set->request.stopped, request->stopped, sizeof set->request.stopped);
   memcpy(set->request.held, request->held, sizeof set->request.held);
   apply_lists(set);
+}
+
+/* Chooses whether the job restarts from the beginning. */
+static void choose_restart(const JobSet *set, Job *job, const StoreState *state) {
+  job->restarted_attempt = sweep_queue_forces(&set->request, state) ? state->attempt : -1;
 }
 
 /* Sets the phase of each job. retry_failed: failed runs wait, too. */
@@ -226,10 +236,9 @@ static int init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_f
     Job *job = &set->jobs[i];
     job->run = i;
     StoreState state;
-    if (store_run_state_read(set->root, set->grid.ids[i], true, &state) != CORE_OK)
-      core_warn("%s", core_error_message());
-    job->force = sweep_queue_forces(request, &state);
-    const bool is_done = (store_status_is_final(state.status) && !job->force) ||
+    (void)read_state(set, job, &state);
+    choose_restart(set, job, &state);
+    const bool is_done = (store_status_is_final(state.status) && job->restarted_attempt < 0) ||
                          (state.status == STORE_FAILED && !retry_failed);
     if (!is_selected[i]) job->phase = JOB_ENDED;
     else if (state.status == STORE_RUNNING) job->phase = JOB_EXTERNAL;
@@ -258,10 +267,11 @@ static int load(JobSet *set, const char *name) {
   return code;
 }
 
-static int create(const char *root, const char *name, const SweepQueueRequest *request, bool retry_failed,
+static int create(SweepSupervisor *supervisor, const char *name, const SweepQueueRequest *request, bool retry_failed,
                   JobSet **out) {
   JobSet *set = core_memory_zero_allocate(1, sizeof *set);
-  set->root = root;
+  set->supervisor = supervisor;
+  set->root = supervisor->root;
   int code = load(set, name);
   if (code != CORE_OK) {
     free(set);
@@ -275,13 +285,13 @@ static int create(const char *root, const char *name, const SweepQueueRequest *r
   return code;
 }
 
-int job_set_create(const char *root, const char *name, const SweepQueueRequest *request, JobSet **out) {
-  return create(root, name, request, true, out);
+int job_set_create(SweepSupervisor *supervisor, const char *name, const SweepQueueRequest *request, JobSet **out) {
+  return create(supervisor, name, request, true, out);
 }
 
 static int reload(JobSet *set, const SweepQueueRequest *request, bool retry_failed) {
   JobSet *fresh;
-  TRY(create(set->root, set->spec.name, request, retry_failed, &fresh));
+  TRY(create(set->supervisor, set->spec.name, request, retry_failed, &fresh));
 
   SweepIdSet ids = {0};
   for (size_t k = 0; k < fresh->grid.runs; k++) sweep_id_set_add(&ids, fresh->grid.ids[k], NULL);
@@ -296,9 +306,7 @@ static int reload(JobSet *set, const SweepQueueRequest *request, bool retry_fail
   }
   sweep_id_set_free(&ids);
 
-  fresh->finished = set->finished;
-  fresh->failed = set->failed;
-  fresh->stopped = set->stopped;
+  fresh->ended = set->ended;
   fresh->reported_failures = set->reported_failures;
 
   /* Exchange the contents: the executor has the address of `set`. */
@@ -330,18 +338,21 @@ void job_set_destroy(JobSet **set) {
 }
 
 const char *job_set_name(const JobSet *set) { return set->spec.name; }
-size_t job_set_waiting(const JobSet *set) { return set->is_stopping ? 0 : set->count[JOB_WAITING]; }
-size_t job_set_external(const JobSet *set) { return set->is_stopping ? 0 : set->count[JOB_EXTERNAL]; }
+
+JobCounts job_set_count(const JobSet *set) {
+  JobCounts counts = set->ended;
+  counts.running = set->count[JOB_RUNNING];
+  counts.waiting = set->is_stopping ? 0 : set->count[JOB_WAITING];
+  counts.external = set->is_stopping ? 0 : set->count[JOB_EXTERNAL];
+  return counts;
+}
+
 bool job_set_has_ready(const JobSet *set) { return !set->is_stopping && find_ready(set) < set->grid.runs; }
 bool job_set_has_open_search(const JobSet *set) { return !set->is_stopping && sweep_spec_is_open(&set->spec); }
-size_t job_set_running(const JobSet *set) { return set->count[JOB_RUNNING]; }
-size_t job_set_finished(const JobSet *set) { return set->finished; }
-size_t job_set_failed(const JobSet *set) { return set->failed; }
-size_t job_set_stopped(const JobSet *set) { return set->stopped; }
 
 bool job_set_has_new_failures(JobSet *set) {
-  const bool has_new = set->failed > set->reported_failures;
-  set->reported_failures = set->failed;
+  const bool has_new = set->ended.failed > set->reported_failures;
+  set->reported_failures = set->ended.failed;
   return has_new;
 }
 int job_set_max_running(const JobSet *set) { return set->max_running; }
@@ -352,32 +363,12 @@ static int job_start(JobSet *set, Job *job) {
   char id[CORE_RUN_ID];
   sweep_grid_config(&set->grid, job->run, &config);
   config.train.threads = set->threads; /* as on the trainer's command line */
-  job->is_program = config.program != NULL;
   TRY(store_run_prepare(set->root, &config, id));
 
-  CoreText kept = {0};
-  int code = set->request.force ? CORE_OK : sweep_kept_read(set->root, set->spec.name, &kept);
   const SweepTrainer trainer = {.root = set->root, .id = id, .config = &config, .sweep = set->spec.name,
-                                .threads = set->threads, .from_start = job->force,
-                                .if_changed = set->request.force ? "restart" : core_text_string(&kept), .slot = -1};
-
-  sweep_memory_probe_begin(set->root, id, &job->memory);
-  if (code == CORE_OK) code = sweep_trainer_start(&trainer, &job->process);
-  core_text_free(&kept);
-  return code;
-}
-
-/* Writes a failure to the run's state, unless the trainer has written its own. */
-static void record_failure(const JobSet *set, const Job *job, const char *reason, bool with_last_message) {
-  StoreState state;
-  if (store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK) core_warn("%s", core_error_message());
-  if (store_status_is_broken(state.status) || state.status == STORE_RUNNING) return;
-  char line[256] = "";
-  if (with_last_message) sweep_trainer_last_line(set->root, job_id(set, job), line, sizeof line);
-  state.status = STORE_FAILED;
-  state.finished_unix_s = core_clock_unix_s();
-  snprintf(state.message, sizeof state.message, "%s%s%s", reason, line[0] ? "; last message: " : "", line);
-  if (store_run_state_write(set->root, job_id(set, job), &state) != CORE_OK) core_warn("%s", core_error_message());
+                                .applies_environment = true, .threads = set->threads,
+                                .from_start = job->restarted_attempt >= 0, .force = set->request.force, .slot = -1};
+  return sweep_supervisor_start(set->supervisor, &trainer, &job->child);
 }
 
 /* ---- external jobs ----------------------------------------------------------------------------------------------- */
@@ -401,19 +392,17 @@ static void end_external(JobSet *set, Job *job, const StoreState *state) {
     return;
   }
   set_phase(set, job, JOB_ENDED);
-  if (state->status == STORE_FINISHED) set->finished++;
-  if (store_status_is_broken(state->status)) set->failed++;
+  if (state->status == STORE_FINISHED) set->ended.finished++;
+  if (store_status_is_broken(state->status)) set->ended.failed++;
 }
 
 void job_set_poll_external(JobSet *set, JobSet *const *sets, size_t count) {
-  if (job_set_external(set) == 0 || core_clock_s() - set->polled_at_s < EXTERNAL_POLL_S) return;
+  if (job_set_count(set).external == 0 || core_clock_s() - set->polled_at_s < EXTERNAL_POLL_S) return;
   for (size_t i = 0; i < set->grid.runs; i++) {
     Job *job = &set->jobs[i];
     StoreState state;
     if (job->phase != JOB_EXTERNAL || is_in_other_set(set, job, sets, count)) continue;
-    if (store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK)
-      core_warn("%s", core_error_message());
-    else if (state.status != STORE_RUNNING) end_external(set, job, &state);
+    if (read_state(set, job, &state) && state.status != STORE_RUNNING) end_external(set, job, &state);
   }
   if (apply_decisions(set) != CORE_OK) core_warn("%s", core_error_message());
   set->polled_at_s = core_clock_s();
@@ -423,147 +412,88 @@ void job_set_poll_external(JobSet *set, JobSet *const *sets, size_t count) {
 static bool is_taken_by_other(JobSet *set, Job *job, JobSet *const *sets, size_t count) {
   StoreState state;
   const bool in_other_set = is_in_other_set(set, job, sets, count);
-  if (!in_other_set && store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK) {
-    core_warn("%s", core_error_message());
-    return false;
-  }
+  if (!in_other_set && !read_state(set, job, &state)) return false;
   if (in_other_set || state.status == STORE_RUNNING) {
     set_phase(set, job, JOB_EXTERNAL);
     return true;
   }
-  job->force = sweep_queue_forces(&set->request, &state);
-  if (!store_status_is_final(state.status) || job->force) return false;
+  choose_restart(set, job, &state);
+  if (!store_status_is_final(state.status) || job->restarted_attempt >= 0) return false;
   end_external(set, job, &state);
   return true;
 }
 
-bool job_set_start_next(JobSet *set, JobSet *const *sets, size_t count) {
+void job_set_start_next(JobSet *set, JobSet *const *sets, size_t count) {
   while (set->next < set->grid.runs && set->jobs[set->next].phase != JOB_WAITING) set->next++;
-  size_t ready = find_ready(set);
-  if (ready == set->grid.runs) return false;
+  const size_t ready = find_ready(set);
+  if (ready == set->grid.runs) return;
   Job *job = &set->jobs[ready];
-  if (is_taken_by_other(set, job, sets, count)) return false;
+  if (is_taken_by_other(set, job, sets, count)) return;
 
   job->starts++;
-  job->stop_requested = false;
-  job->was_stopped = false;
   if (job_start(set, job) == CORE_OK) {
     set_phase(set, job, JOB_RUNNING);
-    return true;
+    return;
   }
 
   core_log(CORE_LOG_ERROR, "%s: %s", job_id(set, job), core_error_message());
-  record_failure(set, job, core_error_message(), true);
+  sweep_end_record_failure(set->root, job_id(set, job), job->restarted_attempt, core_error_message(), true);
   set_phase(set, job, JOB_ENDED);
-  set->failed++;
-  return false;
+  set->ended.failed++;
 }
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 
-/* Handles a killed trainer: restarts it, unless that keeps happening or the set is stopping. A trainer that the
- * executor's own SIGTERM killed had not started yet. */
-static void handle_kill(JobSet *set, Job *job, int signal, const struct rusage *usage) {
-  char reason[160];
-  sweep_trainer_kill_rest(set->root, job_id(set, job));
-  const bool is_ending = set->is_stopping || sweep_queue_has_stopped(&set->request, job_id(set, job));
-  if ((is_ending || job->stop_requested) && signal == SIGTERM) return;
-  const bool can_restart = sweep_kill_describe(signal, usage, job->is_program, job->memory.run.peak_mb, reason,
-                                               sizeof reason);
-  core_warn("%s: %s", job_id(set, job), reason);
-  if (can_restart && job->starts < STARTS_MAX && !is_ending) {
-    set_phase(set, job, JOB_WAITING); /* its state shows its progress, so it is not restarted */
-    return;
-  }
-  record_failure(set, job, reason, !job->is_program); /* a supervisor's last message is that of the kill */
-  set->failed++;
-}
-
-/* Whether the run ended because a user stopped it, and was submitted again meanwhile. */
-static bool was_resubmitted(const JobSet *set, const Job *job, int status) {
-  const bool is_stopped = WIFSIGNALED(status) ? WTERMSIG(status) == SIGTERM : WEXITSTATUS(status) == CORE_REQUEUE;
-  return is_stopped && job->was_stopped && !job->stop_requested && !set->is_stopping &&
-         !sweep_queue_has_stopped(&set->request, job_id(set, job));
-}
-
-/* Whether the trainer ended because another process already owned the run. */
-static bool has_other_owner(const JobSet *set, const Job *job) {
-  StoreState state;
-  if (store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK) {
-    core_warn("%s", core_error_message());
-    return false;
-  }
-  return state.status == STORE_RUNNING && state.pid != job->process;
-}
-
-/* Whether a trainer with exit code 0 left its run unfinished, e.g. because code that it loaded called exit(). */
-static bool has_exited_early(const JobSet *set, const Job *job) {
-  StoreState state;
-  if (store_run_state_read(set->root, job_id(set, job), true, &state) == CORE_OK) return state.status == STORE_LOST;
-  core_warn("%s", core_error_message());
-  return false;
-}
-
-void job_set_sample_memory(JobSet *set) {
-  const char **ids = core_memory_allocate((set->count[JOB_RUNNING] + 1) * sizeof *ids);
-  SweepMemoryProbe **probes = core_memory_allocate((set->count[JOB_RUNNING] + 1) * sizeof *probes);
-  size_t count = 0;
-  for (size_t i = 0; i < set->grid.runs; i++) {
-    if (set->jobs[i].phase != JOB_RUNNING) continue;
-    ids[count] = job_id(set, &set->jobs[i]);
-    probes[count++] = &set->jobs[i].memory;
-  }
-  sweep_memory_probe_sample(set->root, ids, probes, count);
-  free(ids);
-  free(probes);
-}
-
-static Job *find_process(JobSet *set, pid_t process) {
+static Job *find_child(JobSet *set, const SweepChild *child) {
   for (size_t i = 0; i < set->grid.runs; i++)
-    if (set->jobs[i].phase == JOB_RUNNING && set->jobs[i].process == process) return &set->jobs[i];
+    if (set->jobs[i].child == child) return &set->jobs[i];
   return NULL;
 }
 
-/* Handles a trainer that exited by itself. */
-static void handle_exit_code(JobSet *set, Job *job, int code) {
-  char reason[64];
-  const bool is_early = code == CORE_OK && has_exited_early(set, job);
-  if (code == CORE_OK && !is_early) {
-    set->finished++;
-    job->is_stopped_by_rule = false;
-    return;
-  }
-
-  if (code == CORE_REQUEUE) { /* stopped on request, with a checkpoint */
-    if (job->stop_requested) set->stopped++;
-    return;
-  }
-  if (has_other_owner(set, job)) {
-    set_phase(set, job, JOB_EXTERNAL);
-    return;
-  }
-
-  set->failed++;
-  if (is_early) snprintf(reason, sizeof reason, "ended with exit code 0 before the run had finished");
-  else if (code == EXIT_NOT_EXECUTABLE) snprintf(reason, sizeof reason, "the trainer cannot be started");
-  else snprintf(reason, sizeof reason, "exit code %d", code);
-  record_failure(set, job, reason, true);
-  core_warn("%s: %s", job_id(set, job), reason);
+/* Whether a user has stopped the run, alone or with its set, and has not submitted it again since. */
+static bool is_stopped_by_user(const JobSet *set, const Job *job) {
+  return set->is_stopping || sweep_queue_has_stopped(&set->request, job_id(set, job));
 }
 
-bool job_set_reap(JobSet *set, pid_t process, int status, const struct rusage *usage) {
-  Job *job = find_process(set, process);
+/* Handles a run that failed: restarts a killed one, unless that keeps happening or it was stopped. Its state shows its
+ * progress, so it is not restarted from the beginning. */
+static void handle_failure(JobSet *set, Job *job, const SweepChild *child, const SweepEnd *end) {
+  core_warn("%s: %s", child->id, end->reason);
+  if (end->can_restart && job->starts < STARTS_MAX && !is_stopped_by_user(set, job)) {
+    set_phase(set, job, JOB_WAITING);
+    return;
+  }
+  const bool with_last_line = end->signal == 0 || !child->is_program; /* a supervisor's last line is that of the kill */
+  sweep_end_record_failure(set->root, child->id, job->restarted_attempt, end->reason, with_last_line);
+  set->ended.failed++;
+}
+
+static void handle_end(JobSet *set, Job *job, const SweepChild *child, const SweepEnd *end) {
+  if (end->is_done) {
+    set->ended.finished++;
+    job->is_stopped_by_rule = false;
+  } else if (end->cause == SWEEP_CAUSE_STOPPED || end->cause == SWEEP_CAUSE_RULE) {
+    set->ended.stopped += end->cause == SWEEP_CAUSE_RULE;
+  } else if (end->has_other_owner) {
+    set_phase(set, job, JOB_EXTERNAL);
+  } else {
+    handle_failure(set, job, child, end);
+  }
+}
+
+bool job_set_end(JobSet *set, const SweepChild *child, const SweepEnd *end) {
+  Job *job = find_child(set, child);
   if (!job) return false;
-  sweep_memory_probe_end(set->root, job_id(set, job), &job->memory, usage->ru_maxrss);
-  job->is_stopped_by_rule = job->stop_requested;
+  job->child = NULL;
+  job->is_stopped_by_rule = child->requested == SWEEP_CAUSE_RULE;
   set_phase(set, job, JOB_ENDED);
-  if (was_resubmitted(set, job, status)) {
+
+  const bool was_stopped = end->cause == SWEEP_CAUSE_STOPPED && child->requested == SWEEP_CAUSE_STOPPED;
+  if (was_stopped && !is_stopped_by_user(set, job)) { /* it was submitted again meanwhile */
     job->starts = 0;
     set_phase(set, job, JOB_WAITING);
-  } else if (WIFSIGNALED(status)) {
-    handle_kill(set, job, WTERMSIG(status), usage);
   } else {
-    handle_exit_code(set, job, WEXITSTATUS(status));
+    handle_end(set, job, child, end);
   }
   return true;
 }
@@ -571,6 +501,5 @@ bool job_set_reap(JobSet *set, pid_t process, int status, const struct rusage *u
 void job_set_stop(JobSet *set) {
   if (set->is_stopping) return;
   set->is_stopping = true;
-  for (size_t i = 0; i < set->grid.runs; i++)
-    if (set->jobs[i].phase == JOB_RUNNING) set->jobs[i].was_stopped = kill(set->jobs[i].process, SIGTERM) == 0;
+  for (size_t i = 0; i < set->grid.runs; i++) stop_job(&set->jobs[i]);
 }

@@ -16,7 +16,7 @@
 
 #include "core/memory.h"
 #include "core/terminal.h"
-#include "sweep/local/trainer.h"
+#include "sweep/supervise/trainer.h"
 
 enum { AHEAD = 16 /* configurations in the pipe */, ANSWER_MAX = 16384, TICK_MS = 200 };
 static const double GREETING_S = 60, SHOWN_AFTER_S = 1, WARNINGS_S = 30;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "store/workspace/run.h"
-#include "sweep/local/run_memory.h"
+#include "sweep/supervise/run_memory.h"
 #include "sweep/plan/check.h"
 #include "sweep/plan/code.h"
 #include "sweep/plan/cost_model.h"

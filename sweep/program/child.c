@@ -1,4 +1,4 @@
-/* Builds the command line, forks, sets the environment and executes the program (child.h). */
+/* Builds the command line and the environment, starts the program and judges its exit (child.h). */
 #include "sweep/program/child.h"
 
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "core/process.h"
 #include "core/text.h"
 #include "core/version.h"
+#include "sweep/supervise/process.h"
 
 enum { ARGUMENTS_MAX = 65536 };
 
@@ -108,103 +108,49 @@ static void set_environment(const ProgramStart *start) {
   if (start->threads > 0) setenv("OMP_NUM_THREADS", text, 0);
 }
 
-/* Reads the first line of a file into `line`, with its carriage return; false: it cannot be read. */
-static bool read_first_line(const char *path, char *line, size_t capacity) {
-  const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) return false;
-  const ssize_t length = read(file, line, capacity - 1);
-  close(file);
-  line[length > 0 ? length : 0] = '\0';
-  line[strcspn(line, "\n")] = '\0';
-  return *line != '\0';
-}
-
-const char *program_child_explain(const char *path, char *buffer, size_t capacity) {
-  char line[256];
-  *buffer = '\0';
-  if (!read_first_line(path, line, sizeof line) || strncmp(line, "#!", 2) != 0) return buffer;
-
-  const char *interpreter = line + 2 + strspn(line + 2, " \t");
-  const size_t length = strcspn(interpreter, " \t\r");
-  const bool is_windows = strchr(interpreter, '\r') != NULL;
-  line[interpreter - line + strcspn(interpreter, "\r")] = '\0';
-
-  if (is_windows) {
-    snprintf(buffer, capacity, "the script has Windows line ends, so its interpreter is '%s\\r'; convert it with "
-             "sed -i 's/\\r$//' %s", interpreter, path);
-  } else {
-    char name[256];
-    snprintf(name, sizeof name, "%.*s", (int)length, interpreter);
-    if (access(name, X_OK) != 0)
-      snprintf(buffer, capacity, "its interpreter '%s' is missing (first line of the script)", name);
-  }
-  return buffer;
-}
-
-static _Noreturn void fail_exec(const char *program) {
-  char explanation[512];
-  const int error = errno;
-  const char *why = strchr(program, '/') ? program_child_explain(program, explanation, sizeof explanation) : "";
-  fprintf(stderr, "cannot start %s: %s\n", program, *why ? why : strerror(error));
-  _exit(127);
-}
-
-static _Noreturn void exec_program(const ProgramStart *start, const Arguments *arguments, int out, int error,
-                                     pid_t parent) {
-  sigset_t none;
-  struct sigaction default_action = {.sa_handler = SIG_DFL};
-  setpgid(0, 0);
-  for (int signal = 1; signal < NSIG; signal++) sigaction(signal, &default_action, NULL);
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, NULL);
-  prctl(PR_SET_PDEATHSIG, SIGKILL); /* without a supervisor its metrics would be lost */
-  if (getppid() != parent) _exit(1);
-
-  const int null = open("/dev/null", O_RDONLY);
-  dup2(null, STDIN_FILENO);
-  dup2(error, STDERR_FILENO);
-  dup2(out, STDOUT_FILENO);
-
+/* Prepares the child: its environment and directory, and once more that its code is unchanged. */
+static void prepare_child(void *context) {
+  enum { EXIT_NOT_PREPARED = 126 };
+  const ProgramStart *start = context;
   set_environment(start);
   if (chdir(start->directory) != 0) {
     fprintf(stderr, "cannot change to %s: %s\n", start->directory, strerror(errno));
-    _exit(126);
+    _exit(EXIT_NOT_PREPARED);
   }
   const char *changed = program_code_watch_find_changed(start->code);
-  if (changed) {
-    fprintf(stderr, "not started: its code %s was changed just now, and others can change it\n", changed);
-    _exit(126);
-  }
-  execvp(arguments->items[0], arguments->items);
-  fail_exec(arguments->items[0]);
+  if (!changed) return;
+  fprintf(stderr, "not started: its code %s was changed just now, and others can change it\n", changed);
+  _exit(EXIT_NOT_PREPARED);
 }
 
-/* Forks. output: file for standard output; -1: the pipe. */
+/* Makes a pipe whose read end does not block, and which the program does not inherit. */
+static int make_pipe(int ends[2]) {
+  if (pipe2(ends, O_CLOEXEC) != 0) return core_error_errno(CORE_FAIL, "cannot make a pipe");
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return CORE_OK;
+}
+
+/* Starts the first process. It is killed with its supervisor, without which its metrics would be lost. output: file for
+ * standard output; -1: the pipe. */
 static int start_process(const ProgramStart *start, const Arguments *arguments, int output, ProgramChild *child) {
   int out[2], error[2];
-  if (pipe2(out, O_CLOEXEC) != 0) return core_error_errno(CORE_FAIL, "cannot make a pipe");
-  if (pipe2(error, O_CLOEXEC) != 0) {
+  TRY(make_pipe(out));
+  int code = make_pipe(error);
+  if (code != CORE_OK) {
     close(out[0]);
     close(out[1]);
-    return core_error_errno(CORE_FAIL, "cannot make a pipe");
+    return code;
   }
 
-  const pid_t parent = getpid(), process = fork();
-  if (process == 0) exec_program(start, arguments, output >= 0 ? output : out[1], error[1], parent);
+  const SweepProcess process = {.arguments = arguments->items, .output = output >= 0 ? output : out[1],
+                                .error = error[1], .death_signal = SIGKILL, .has_group = true,
+                                .prepare = prepare_child, .context = (void *)start};
+  *child = (ProgramChild){.out = out[0], .error = error[0], .cpu_limit_s = INFINITY};
+  code = sweep_process_start(&process, &child->process);
   close(out[1]);
   close(error[1]);
-  fcntl(out[0], F_SETFL, O_NONBLOCK);
-  fcntl(error[0], F_SETFL, O_NONBLOCK);
-
-  if (process < 0) {
-    close(out[0]);
-    close(error[0]);
-    return core_error_errno(CORE_FAIL, "cannot start a process");
-  }
-
-  setpgid(process, process); /* in both processes, so that the order does not matter */
-  *child = (ProgramChild){.process = process, .out = out[0], .error = error[0], .cpu_limit_s = INFINITY};
-  return CORE_OK;
+  if (code != CORE_OK) program_child_close(child);
+  return code;
 }
 
 /* Makes way for the files of a new attempt, in a directory that others may write: a link of another user at their place
@@ -233,23 +179,12 @@ int program_child_start(const ProgramStart *start, ProgramChild *child) {
 /* Returns the limit of CPU time of a process that has ended but is not reaped; INFINITY: none. */
 static double read_cpu_limit(pid_t process) {
   static const char key[] = "Max cpu time";
-  char path[64], limits[4096], hard[32];
+  char limits[4096], hard[32];
   double limit_s;
-  snprintf(path, sizeof path, "/proc/%d/limits", (int)process);
-  core_process_read_file(path, limits, sizeof limits);
+  core_process_read_proc(process, "limits", limits, sizeof limits);
   const char *line = strstr(limits, key);
   const bool is_read = line && sscanf(line + sizeof key - 1, " %*s %31s", hard) == 1;
   return is_read && core_text_to_real(hard, &limit_s) ? limit_s : INFINITY;
-}
-
-double program_cpu_seconds(const struct rusage *usage) {
-  return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
-         1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
-}
-
-bool program_is_cpu_limit(double cpu_s, double limit_s) {
-  static const double tolerance = 0.75; /* the kernel counts ticks, and time stolen from a virtual machine */
-  return cpu_s >= tolerance * limit_s;
 }
 
 static void note_end(ProgramChild *child) {
@@ -257,7 +192,7 @@ static void note_end(ProgramChild *child) {
   child->cpu_limit_s = read_cpu_limit(child->process);
   if (wait4(child->process, &child->status, WNOHANG, &usage) != child->process) return;
   child->has_ended = true;
-  child->cpu_s = program_cpu_seconds(&usage);
+  child->cpu_s = sweep_process_cpu_s(&usage);
 }
 
 bool program_child_reap(ProgramChild *child) {
@@ -283,15 +218,15 @@ void program_child_close(ProgramChild *child) {
 
 int program_child_signal(const ProgramChild *child) {
   static const int crashes[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV};
-  enum { SHELL = 128, PYTHON = 256, SIGNALS = 31 };
-  if (WIFSIGNALED(child->status)) return WTERMSIG(child->status);
-  const int code = WEXITSTATUS(child->status);
+  enum { PYTHON = 256, SIGNALS = 31 };
+  const int code = WIFEXITED(child->status) ? WEXITSTATUS(child->status) : 0;
   for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
     if (code == PYTHON - crashes[i]) return crashes[i]; /* sys.exit(subprocess.call(...)) */
-  return code > SHELL && code <= SHELL + SIGNALS ? code - SHELL : 0;
+  const int signal = sweep_process_signal(child->status, true);
+  return WIFSIGNALED(child->status) || signal <= SIGNALS ? signal : 0;
 }
 
 bool program_child_has_used_cpu(const ProgramChild *child) {
   const int signal = program_child_signal(child);
-  return signal == SIGXCPU || (signal == SIGKILL && program_is_cpu_limit(child->cpu_s, child->cpu_limit_s));
+  return signal == SIGXCPU || (signal == SIGKILL && sweep_process_is_cpu_limit(child->cpu_s, child->cpu_limit_s));
 }

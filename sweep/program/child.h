@@ -3,7 +3,6 @@
 #define SWEEP_PROGRAM_CHILD_H
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "core/config/config.h"
@@ -21,11 +20,6 @@ typedef struct ProgramStart {
   const ProgramCodeWatch *code; /* files that must not have changed when it is executed */
   char *const *launcher;        /* arguments before the command, e.g. srun; NULL-terminated. NULL: none */
 } ProgramStart;
-
-/* Returns the CPU time of a process in seconds. */
-double program_cpu_seconds(const struct rusage *usage);
-/* Tells whether a process that used cpu_s seconds of CPU time was killed at its limit; limit_s INFINITY: none. */
-bool program_is_cpu_limit(double cpu_s, double limit_s);
 
 typedef struct ProgramChild {
   pid_t process;                /* process id, and id of its process group */
@@ -51,9 +45,5 @@ void program_child_close(ProgramChild *child);
 int program_child_signal(const ProgramChild *child);
 /* Whether it was killed because its CPU time reached its limit (ulimit -t). */
 bool program_child_has_used_cpu(const ProgramChild *child);
-
-/* Returns why a file cannot be executed though it exists: a missing interpreter, or line ends of Windows. "": no
- * reason was found. */
-const char *program_child_explain(const char *path, char *buffer, size_t capacity);
 
 #endif

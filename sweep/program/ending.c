@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "core/files.h"
+#include "sweep/supervise/process.h"
 
 enum { EXIT_DIVERGED = 76 };
 
@@ -46,7 +47,7 @@ static void explain_script(const ProgramEnding *ending, char *message, size_t si
   for (size_t i = 0; i < count && i < 2; i++) { /* ./train.sh, or sh train.sh */
     const bool is_path = strchr(words[i], '/') != NULL || i > 0;
     const int code = core_files_path_in(ending->directory, words[i], path);
-    if (!is_path || code != CORE_OK || !*program_child_explain(path, explanation, sizeof explanation)) continue;
+    if (!is_path || code != CORE_OK || !*sweep_process_explain(path, explanation, sizeof explanation)) continue;
     snprintf(message + strlen(message), size - strlen(message), "; %s: %s", words[i], explanation);
     break;
   }

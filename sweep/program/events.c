@@ -14,7 +14,7 @@
 #include "core/protobuf.h"
 #include "sweep/program/event_scalars.h"
 #include "sweep/program/file.h"
-#include "sweep/program/processes.h"
+#include "sweep/supervise/processes.h"
 
 enum { DEPTH_MAX = 8, WALK_INTERVAL_S = 10 };
 static const char infix[] = "tfevents"; /* in the name of every event file */
@@ -239,7 +239,7 @@ static void add_named(ProgramEvents *events, const char *path) {
  * become rare once the run has a file. */
 static void find_shared(ProgramEvents *events, bool last) {
   const double now = core_clock_s();
-  program_processes_list(events->run, add_process, add_open_file, events);
+  sweep_processes_list(events->run, add_process, add_open_file, events);
   if (!last && events->count > 0 && now - events->walk_end_s < WALK_INTERVAL_S) return;
   walk_files(events, add_named);
   events->walk_end_s = now;

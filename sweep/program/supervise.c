@@ -1,14 +1,11 @@
 /* `sweep supervise`: runs one attempt of a user's program. It replaces the trainer: the executor or a Slurm task
  * starts one per run, it holds the lease, writes state, logs and attempts, and its exit codes are those of the
  * trainer. A single thread waits for signals, output and the clock. */
-#include <errno.h>
 #include <math.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "core/config/script.h"
@@ -26,10 +23,11 @@
 #include "sweep/program/ending.h"
 #include "sweep/program/logs.h"
 #include "sweep/program/output.h"
-#include "sweep/program/processes.h"
 #include "sweep/program/source.h"
 #include "sweep/program/tree.h"
 #include "sweep/spec/sweep.h"
+#include "sweep/supervise/process.h"
+#include "sweep/supervise/processes.h"
 
 enum {
   TICK_MS = 250,
@@ -63,6 +61,7 @@ typedef struct Supervisor {
   ProgramSource *source;
   ProgramSink sink;
   ProgramLogs *logs;
+  int signals;                     /* descriptor of sweep_signals_open */
   ProgramChild child;
   ProgramCodeWatch code;        /* files of its code that others can change */
   const char *changed_code;     /* the one that was changed while the program started; NULL: none */
@@ -156,20 +155,19 @@ static void describe_silence(Supervisor *s) {
 /* ---- the child --------------------------------------------------------------------------------------------------- */
 
 /* Forwards the first stop request to the program. A later one would end programs that are saving. */
-static void request_stop(Supervisor *s, const struct signalfd_siginfo *info) {
-  const int signal = (int)info->ssi_signo;
+static void request_stop(Supervisor *s, int signal, pid_t sender) {
   if (s->stop_s > 0) return;
   s->stop_s = core_clock_s();
   core_info("signal %d: forwarded to the program", signal);
-  program_tree_tell(&s->told, signal == SIGUSR2 ? SIGUSR2 : SIGTERM, program_tree_is_slurm((pid_t)info->ssi_pid));
+  program_tree_tell(&s->told, signal == SIGUSR2 ? SIGUSR2 : SIGTERM, program_tree_is_slurm(sender));
 }
 
-static void wait_events(Supervisor *s, int signals) {
-  struct pollfd polled[] = {{signals, POLLIN, 0}, {s->child.out, POLLIN, 0}, {s->child.error, POLLIN, 0}};
-  struct signalfd_siginfo info;
-  if (poll(polled, 3, TICK_MS) < 0 && errno != EINTR) usleep(TICK_MS * 1000);
-  while (read(signals, &info, sizeof info) == (ssize_t)sizeof info)
-    if (info.ssi_signo != SIGCHLD && info.ssi_signo != SIGPIPE) request_stop(s, &info);
+static void wait_events(Supervisor *s) {
+  const int pipes[] = {s->child.out, s->child.error};
+  pid_t sender;
+  sweep_signals_wait(s->signals, pipes, sizeof pipes / sizeof *pipes, TICK_MS);
+  for (int signal; (signal = sweep_signals_take(s->signals, &sender)) > 0;)
+    if (signal != SIGCHLD && signal != SIGPIPE) request_stop(s, signal, sender);
   program_output_read(&s->output, &s->child);
 }
 
@@ -189,7 +187,7 @@ static void end_changed(Supervisor *s) {
   s->changed_code = program_code_watch_find_changed(&s->code);
   if (!s->changed_code) return;
   kill(-s->child.process, SIGKILL);
-  program_processes_kill(s->id, s->dir);
+  sweep_processes_kill(s->id, s->dir);
 }
 
 /* Handles the end of the first process: the others have a moment, then they are told to stop. */
@@ -208,9 +206,9 @@ static void end_rest(Supervisor *s) {
 }
 
 /* Supervises the program until all its processes have ended. */
-static void watch(Supervisor *s, int signals) {
+static void watch(Supervisor *s) {
   while (program_child_reap(&s->child)) {
-    wait_events(s, signals);
+    wait_events(s);
     end_changed(s);
     end_stalled(s);
     end_rest(s);
@@ -226,7 +224,7 @@ static void watch(Supervisor *s, int signals) {
 
   end_changed(s); /* also of a program that is over already */
   if (s->ended_s <= 0) s->ended_s = core_clock_s();
-  if (s->stop_s <= 0 && program_child_signal(&s->child) == SIGTERM) wait_events(s, signals); /* sent to both */
+  if (s->stop_s <= 0 && program_child_signal(&s->child) == SIGTERM) wait_events(s); /* sent to both */
   program_output_read(&s->output, &s->child);
   program_output_end(&s->output);
   program_child_close(&s->child);
@@ -368,23 +366,13 @@ static void begin_state(Supervisor *s) {
   snprintf(state->commit, sizeof state->commit, "%s", core_commit());
 }
 
-/* Opens a descriptor that delivers signals, so that no handler is needed. */
-static int open_signals(void) {
-  sigset_t set;
-  static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGPIPE};
-  sigemptyset(&set);
-  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaddset(&set, signals[i]);
-  sigprocmask(SIG_BLOCK, &set, NULL);
-  return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
 static int start(Supervisor *s) {
   const CoreScriptRun run = make_run(s);
   const bool continues = s->state.attempt > 0 && !s->options->from_start;
 
-  const int killed = program_processes_kill(s->id, s->dir);
+  const int killed = sweep_processes_kill(s->id, s->dir);
   if (killed > 0) core_warn("killed %d processes that an earlier attempt had left", killed);
-  setenv(SWEEP_DIR_VARIABLE, s->dir, 1); /* for program_processes_list */
+  setenv(SWEEP_DIR_VARIABLE, s->dir, 1); /* for sweep_processes_list */
   program_tree_adopt();
   if (s->options->from_start) TRY(core_files_remove_tree(s->dir));
   TRY(core_files_make_directories(s->dir));
@@ -420,11 +408,11 @@ static int start(Supervisor *s) {
 }
 
 static int run_attempt(Supervisor *s) {
-  const int signals = open_signals();
-  if (signals < 0) return core_error_errno(CORE_FAIL, "cannot wait for signals");
+  static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGPIPE};
+  TRY(sweep_signals_open(signals, sizeof signals / sizeof *signals, &s->signals));
   int code = start(s);
   if (code == CORE_OK) {
-    watch(s, signals);
+    watch(s);
     code = finish(s);
   } else if (s->state.status == STORE_RUNNING && s->start_s > 0) {
     s->state.status = STORE_FAILED;
@@ -432,7 +420,7 @@ static int run_attempt(Supervisor *s) {
     snprintf(s->state.message, sizeof s->state.message, "%s", core_error_message());
     if (store_run_state_write(s->root, s->id, &s->state) != CORE_OK) core_warn("%s", core_error_message());
   }
-  close(signals);
+  close(s->signals);
   return code;
 }
 

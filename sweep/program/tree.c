@@ -35,12 +35,6 @@ typedef struct Process {
 
 typedef struct Snapshot { Process *items; size_t count; } Snapshot;
 
-static size_t read_proc(pid_t process, const char *file, char *buffer, size_t capacity) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/%d/%s", (int)process, file);
-  return core_process_read_file(path, buffer, capacity);
-}
-
 /* Returns the file name of the process's program; "": unknown. */
 static const char *program_name(pid_t process, char *buffer, size_t capacity) {
   char path[64];
@@ -73,7 +67,7 @@ static void read_treatment(Process *process, int signal) {
   const uint64_t bit = UINT64_C(1) << (signal - 1), quit = UINT64_C(1) << (SIGQUIT - 1);
   process->is_shell = is_shell(name);
   process->is_srun = strcmp(name, "srun") == 0;
-  read_proc(process->id, "status", status, sizeof status);
+  core_process_read_proc(process->id, "status", status, sizeof status);
   process->handles = ((read_signals(status, "\nSigCgt:") | read_signals(status, "\nSigBlk:")) & bit) != 0;
   process->is_background = (read_signals(status, "\nSigIgn:") & quit) != 0;
 }
@@ -276,7 +270,8 @@ void program_tree_stop_free(ProgramTreeStop *stop) {
 
 bool program_tree_is_slurm(pid_t sender) {
   char name[32];
-  return sender > 1 && read_proc(sender, "comm", name, sizeof name) > 0 && strncmp(name, "slurmstepd", 10) == 0;
+  if (sender <= 1 || core_process_read_proc(sender, "comm", name, sizeof name) == 0) return false;
+  return strncmp(name, "slurmstepd", 10) == 0;
 }
 
 size_t program_tree_count(char *name, size_t capacity) {

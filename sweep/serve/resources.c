@@ -1,11 +1,11 @@
-/* Answers about what a run used, and what it asked for (routes.h): its load over time (sweep/local/run_load.h), its
+/* Answers about what a run used, and what it asked for (routes.h): its load over time (sweep/supervise/run_load.h), its
  * peak of memory (run_memory.h), and a line of advice. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "sweep/local/run_load.h"
-#include "sweep/local/run_memory.h"
+#include "sweep/supervise/run_load.h"
+#include "sweep/supervise/run_memory.h"
 #include "sweep/serve/routes.h"
 #include "sweep/status/usage.h"
 

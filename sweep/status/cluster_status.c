@@ -15,7 +15,7 @@
 #include "sweep/cluster/job_map.h"
 #include "sweep/cluster/joblog.h"
 #include "sweep/cluster/record.h"
-#include "sweep/local/run_memory.h"
+#include "sweep/supervise/run_memory.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/manifest.h"
 

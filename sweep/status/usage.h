@@ -11,7 +11,7 @@
 #include "core/text.h"
 #include "store/workspace/run.h"
 #include "slurm/settings.h"
-#include "sweep/local/run_memory.h"
+#include "sweep/supervise/run_memory.h"
 
 typedef struct SweepRunUsage {
   char id[CORE_RUN_ID];

@@ -38,7 +38,7 @@ trainer/math trainer/ops trainer/ops/cpu trainer/ops/kernels trainer/ops/device 
 trainer/envs/hands trainer/envs/mujoco trainer/envs/library trainer/envs/procgen trainer/envs/bridge trainer/envs/tasks trainer/picture trainer/wrappers trainer/nets trainer/rollout trainer/update trainer/measure trainer/learners trainer/evaluate trainer/run
 trainer/tools trainer/export trainer/main
 slurm
-sweep sweep/spec sweep/program sweep/stop sweep/local sweep/search sweep/cluster sweep/plan sweep/status sweep/bundle sweep/doctor sweep/control sweep/serve sweep/main
+sweep sweep/spec sweep/supervise sweep/program sweep/stop sweep/local sweep/search sweep/cluster sweep/plan sweep/status sweep/bundle sweep/doctor sweep/control sweep/serve sweep/main
 analysis analysis/statistics analysis/runs analysis/plot analysis/figures analysis/claims analysis/report analysis/import analysis/commands
 analysis/main"
 sources=$(git ls-files -co --exclude-standard core sim store trainer slurm sweep analysis | grep -E '\.(c|h|cu|inc|def)$')
@@ -88,7 +88,7 @@ result "microhttpd.h is included in sweep/serve/server.c only" \
   "$(grep -rl 'include <microhttpd.h>' --include='*.[chu]' . | grep -vE '^\./(sweep/serve/server\.c$|build/)')"
 result "handlers of signals are installed in the known places only (core/signals.h says why)" \
   "$(grep -rnE '\b(sigaction|signal)\(' --include='*.[chu]' core sim store trainer slurm sweep analysis | sort |
-     grep -vE '^(core/(signals|exit_guard|command/options)\.c|trainer/(ranks/rank_monitor|envs/bridge/bridge_process)\.c|core/process\.c|sweep/(status/collect|control/wait|program/child)\.c|sweep/program/run\.h):')"
+     grep -vE '^(core/(signals|exit_guard|command/options)\.c|trainer/(ranks/rank_monitor|envs/bridge/bridge_process)\.c|core/process\.c|sweep/(status/collect|control/wait|supervise/process)\.c|sweep/program/run\.h):')"
 result "_internal.h headers stay in their folder" \
   "$(grep -rnE 'include "[a-z_/]+_internal\.h"' --include='*.[ch]' core sim store trainer slurm sweep analysis |
      awk -F: '{ split($1, f, "/"); if (match($3, /"[a-z_]+\//)) { t = substr($3, RSTART + 1, RLENGTH - 2); if (t != f[1]) print } }')"

@@ -12,7 +12,7 @@
 
 #include "core/files.h"
 #include "store/workspace/paths.h"
-#include "sweep/local/environment.h"
+#include "sweep/supervise/environment.h"
 
 static char root[] = "/tmp/test_environment.XXXXXX";
 

@@ -3,9 +3,9 @@
 
 #include <dlfcn.h>
 
-#include "sweep/local/gpu_load.h"
-#include "sweep/local/run_load.h"
-#include "sweep/local/run_memory.h"
+#include "sweep/supervise/gpu_load.h"
+#include "sweep/supervise/run_load.h"
+#include "sweep/supervise/run_memory.h"
 
 static const char id[] = "00000000000000aa";
 

@@ -13,7 +13,7 @@
 
 #include "core/files.h"
 #include "store/workspace/paths.h"
-#include "sweep/local/run_memory.h"
+#include "sweep/supervise/run_memory.h"
 #include "sweep/status/usage.h"
 
 static const char *const id = "00000000000000aa", *const other = "00000000000000bb";

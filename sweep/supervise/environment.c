@@ -1,7 +1,7 @@
 /* Selects the variables, and reads and writes the file: a line with its format, the working directory, and a line per
  * variable, with \\ and \n for backslashes and newlines (environment.h). The user's list of trusted code has the hash
  * of each record, so variables such as LD_PRELOAD cannot come with another's workspace. */
-#include "sweep/local/environment.h"
+#include "sweep/supervise/environment.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

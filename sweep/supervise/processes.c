@@ -1,5 +1,5 @@
 /* Walks through /proc (processes.h). */
-#include "sweep/program/processes.h"
+#include "sweep/supervise/processes.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -30,10 +30,10 @@ static size_t read_environment(pid_t process, char buffer[ENVIRONMENT_MAX]) {
   struct stat status;
   snprintf(path, sizeof path, "/proc/%d/environ", (int)process);
   if (stat(path, &status) != 0 || status.st_uid != geteuid()) return 0;
-  return core_process_read_file(path, buffer, ENVIRONMENT_MAX);
+  return core_process_read_proc(process, "environ", buffer, ENVIRONMENT_MAX);
 }
 
-void program_processes_visit(ProgramProcessVisit visit, void *context) {
+void sweep_processes_visit(SweepProcessVisit visit, void *context) {
   DIR *proc = opendir("/proc");
   if (!proc) return;
   char *buffer = core_memory_allocate(ENVIRONMENT_MAX);
@@ -85,11 +85,11 @@ static void visit_files(void *context, pid_t process, const char *run, const cha
   closedir(descriptors);
 }
 
-void program_processes_list(const char *run, void (*on_process)(void *context, pid_t process),
-                            void (*on_file)(void *context, const char *path), void *context) {
+void sweep_processes_list(const char *run, void (*on_process)(void *context, pid_t process),
+                          void (*on_file)(void *context, const char *path), void *context) {
   Listing listing = {.run = run, .directory = getenv(SWEEP_DIR_VARIABLE), .on_process = on_process, .on_file = on_file,
                      .context = context};
-  program_processes_visit(visit_files, &listing);
+  sweep_processes_visit(visit_files, &listing);
 }
 
 /* ---- leftovers --------------------------------------------------------------------------------------------------- */
@@ -116,8 +116,8 @@ static void kill_process(void *context, pid_t process, const char *run, const ch
   if (!is_ancestor(process) && kill(process, SIGKILL) == 0) killing->killed++;
 }
 
-int program_processes_kill(const char *run, const char *directory) {
+int sweep_processes_kill(const char *run, const char *directory) {
   Killing killing = {.run = run, .directory = directory};
-  program_processes_visit(kill_process, &killing);
+  sweep_processes_visit(kill_process, &killing);
   return killing.killed;
 }

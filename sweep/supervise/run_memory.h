@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
-#include "sweep/local/run_load.h"
+#include "sweep/supervise/run_load.h"
 
 /* Source of the peak, by increasing quality. */
 typedef enum SweepMemorySource {
@@ -66,5 +66,14 @@ int64_t sweep_run_memory_needed(const SweepRunMemory *max);
 
 /* Records that the run ran out of memory at this limit. */
 int sweep_run_memory_record_oom(const char *root, const char *id, int64_t limit_mb);
+
+/* ---- this process's control group, versions 1 and 2 -------------------------------------------------------------- */
+
+/* Returns the number of OOM kills so far; -1: unknown. */
+int64_t sweep_cgroup_oom_kills(void);
+
+/* Returns the memory peak of Slurm job `slurm_job`, all its steps on this node; 0: it has no control group, or the
+ * kernel does not track the peak. */
+int64_t sweep_cgroup_peak_mb(int64_t slurm_job);
 
 #endif

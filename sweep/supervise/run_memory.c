@@ -1,5 +1,5 @@
-/* Samples /proc, and reads and writes the file (run_memory.h). */
-#include "sweep/local/run_memory.h"
+/* Samples /proc, reads counters of control groups, and reads and writes the file (run_memory.h). */
+#include "sweep/supervise/run_memory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,9 +12,10 @@
 #include "core/memory.h"
 #include "core/process.h"
 #include "core/terminal.h"
+#include "core/text.h"
 #include "store/workspace/paths.h"
-#include "sweep/local/gpu_load.h"
-#include "sweep/program/processes.h"
+#include "sweep/supervise/gpu_load.h"
+#include "sweep/supervise/processes.h"
 
 static const char *const names[] = {"unknown", "largest process", "all processes", "cgroup"};
 enum { SOURCES = sizeof names / sizeof *names };
@@ -80,13 +81,6 @@ int64_t sweep_run_memory_needed(const SweepRunMemory *max) {
 
 /* ---- processes --------------------------------------------------------------------------------------------------- */
 
-/* Reads /proc/<process>/<file> into `buffer`. */
-static size_t read_proc(pid_t process, const char *file, char *buffer, size_t capacity) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/%d/%s", (int)process, file);
-  return core_process_read_file(path, buffer, capacity);
-}
-
 /* Parses the number after `key`, in kB; 0: none. */
 static int64_t parse_kb(const char *text, const char *key) {
   long long kb;
@@ -134,13 +128,14 @@ static void add_process(void *context, pid_t process, const char *id, const char
   size_t run = 0;
   if (is_elsewhere(sampling, directory)) return;
   while (run < sampling->count && strcmp(sampling->ids[run], id) != 0) run++;
-  if (run == sampling->count || read_proc(process, "status", buffer, sizeof buffer) == 0) return;
+  if (run == sampling->count || core_process_read_proc(process, "status", buffer, sizeof buffer) == 0) return;
   const int64_t peak_kb = parse_kb(buffer, "VmHWM:"), rss_kb = parse_kb(buffer, "VmRSS:");
-  read_proc(process, "smaps_rollup", buffer, sizeof buffer);
+  core_process_read_proc(process, "smaps_rollup", buffer, sizeof buffer);
   const int64_t pss_kb = parse_kb(buffer, "\nPss:");
   sampling->sums[run].pss_kb += pss_kb > 0 ? pss_kb : rss_kb;
   sampling->sums[run].peaks_kb += peak_kb;
-  if (read_proc(process, "stat", buffer, sizeof buffer) > 0) sampling->sums[run].load.cpu_s += parse_cpu_s(buffer);
+  if (core_process_read_proc(process, "stat", buffer, sizeof buffer) > 0)
+    sampling->sums[run].load.cpu_s += parse_cpu_s(buffer);
 
   const size_t n = sampling->process_count;
   if ((n & (n + 1)) == 0) /* grow at 0, 1, 3, 7, ... */
@@ -200,7 +195,7 @@ void sweep_memory_probe_sample(const char *root, const char *const *ids, SweepMe
   if (count == 0) return;
   Sums *sums = core_memory_zero_allocate(count, sizeof *sums);
   Sampling sampling = {.root = root, .ids = ids, .sums = sums, .count = count};
-  program_processes_visit(add_process, &sampling);
+  sweep_processes_visit(add_process, &sampling);
   add_gpus(&sampling);
   const double now_unix_s = core_clock_unix_s();
   for (size_t i = 0; i < count; i++) {
@@ -224,4 +219,65 @@ void sweep_memory_probe_end(const char *root, const char *id, SweepMemoryProbe *
   probe->run.summed_mb = larger(probe->run.summed_mb, largest_mb);
   write_or_warn(root, id, probe);
   sweep_load_recorder_end(root, id, &probe->load);
+}
+
+/* ---- the control group ------------------------------------------------------------------------------------------- */
+
+/* Reads a counter of a control group, whose path below /sys/fs/cgroup is `group`; -1: unknown. */
+typedef int64_t ReadCounter(const char *group, bool is_v2, int64_t slurm_job);
+
+/* Calls `read` with each group of this process that has the memory controller, until it returns a counter. */
+static int64_t read_counter(ReadCounter *read, int64_t slurm_job) {
+  char *text, *save = NULL;
+  size_t size;
+  int64_t value = -1;
+  if (core_files_read("/proc/self/cgroup", 65536, &text, &size) != CORE_OK) return -1;
+  for (char *line = strtok_r(text, "\n", &save); line && value < 0; line = strtok_r(NULL, "\n", &save)) {
+    const char *colon = strrchr(line, ':');
+    const bool is_v2 = strncmp(line, "0::", 3) == 0;
+    if (colon && (is_v2 || strstr(line, ":memory:"))) value = read(colon + 1, is_v2, slurm_job);
+  }
+  free(text);
+  return value;
+}
+
+static int64_t read_oom_kills(const char *group, bool is_v2, int64_t slurm_job) {
+  static const char v1[] = "/sys/fs/cgroup/memory%s/memory.oom_control", v2[] = "/sys/fs/cgroup%s/memory.events";
+  char path[CORE_PATH_MAX], *events;
+  size_t size;
+  long long value;
+  (void)slurm_job;
+  if (core_files_path(path, is_v2 ? v2 : v1, group) != CORE_OK) return -1;
+  if (core_files_read(path, 65536, &events, &size) != CORE_OK) return -1;
+  const char *found = strstr(events, "oom_kill ");
+  const int64_t kills = found && sscanf(found, "oom_kill %lld", &value) == 1 ? value : -1;
+  free(events);
+  return kills;
+}
+
+int64_t sweep_cgroup_oom_kills(void) { return read_counter(read_oom_kills, 0); }
+
+/* Reads the peak of the whole job's group, e.g. ".../job_7" of ".../job_7/step_batch/user/task_0", which contains the
+ * steps of srun. */
+static int64_t read_peak(const char *group, bool is_v2, int64_t slurm_job) {
+  static const char v1[] = "/sys/fs/cgroup/memory%.*s/memory.max_usage_in_bytes",
+                    v2[] = "/sys/fs/cgroup%.*s/memory.peak";
+  char path[CORE_PATH_MAX], job[32], *text;
+  size_t size;
+  int64_t bytes = -1;
+  const size_t length = (size_t)snprintf(job, sizeof job, "/job_%lld", (long long)slurm_job);
+  const char *found = strstr(group, job);
+  if (!found || (found[length] != '/' && found[length] != '\0')) return -1;
+  if (core_files_path(path, is_v2 ? v2 : v1, (int)(found - group) + (int)length, group) != CORE_OK) return -1;
+  if (core_files_read(path, 65536, &text, &size) != CORE_OK) return -1;
+  text[strcspn(text, "\n")] = '\0';
+  if (!core_text_to_int(text, &bytes)) bytes = -1;
+  free(text);
+  return bytes;
+}
+
+int64_t sweep_cgroup_peak_mb(int64_t slurm_job) {
+  const int64_t bytes = read_counter(read_peak, slurm_job);
+  core_error_clear();
+  return bytes > 0 ? (bytes + (1 << 20) - 1) >> 20 : 0;
 }

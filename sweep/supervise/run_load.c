@@ -1,5 +1,5 @@
 /* Records what runs used, and reads it (run_load.h). */
-#include "sweep/local/run_load.h"
+#include "sweep/supervise/run_load.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Calls NVML by the names and structures of its version 11 interface (gpu_load.h). */
-#include "sweep/local/gpu_load.h"
+#include "sweep/supervise/gpu_load.h"
 
 #include <dlfcn.h>
 #include <math.h>
