@@ -22,7 +22,7 @@ void sweep_attempt_write_record(const SweepArrayTask *task, const SweepAttempt *
  * between. */
 void sweep_attempt_fail(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause, const char *reason,
                         bool with_last_line) {
-  attempt->has_failed = true;
+  attempt->condition = SWEEP_FAILED;
   attempt->record.cause = cause;
   attempt->record.ended_unix_s = core_clock_unix_s();
   sweep_attempt_write_record(task, attempt);
@@ -142,7 +142,7 @@ static int launch(SweepArrayTask *task, size_t slot, SweepAttempt *attempt, cons
                                 .gpus_per_run = settings->gpus_per_run};
 
   TRY(sweep_supervisor_start(&task->supervisor, &trainer, &attempt->child));
-  attempt->was_started = true;
+  attempt->condition = SWEEP_RUNNING;
   return CORE_OK;
 }
 
@@ -160,16 +160,23 @@ static void fail_without_progress(const SweepArrayTask *task, SweepAttempt *atte
  * other runs continue, or the rule has stopped it. */
 static bool can_start(const SweepArrayTask *task, const StartEvidence *evidence, SweepAttempt *attempt) {
   const StoreState *state = &evidence->state;
+  const bool was_started = attempt->condition != SWEEP_NOT_SUBMITTED; /* by this task, and was killed or stopped */
+  attempt->condition = SWEEP_NOT_SUBMITTED;
   if (state->status == STORE_RUNNING) {
     core_warn("run %s: not started: process %lld on %s still writes it", attempt->id, (long long)state->pid,
               state->host);
     return false;
   }
 
-  if (store_status_is_final(state->status) && !evidence->is_restart) return false;
-  attempt->has_failed |= state->status == STORE_FAILED && !evidence->is_first_start &&
-                         task->batch.settings.runs_per_task > 1;
-  if (attempt->has_failed) return false;
+  if (store_status_is_final(state->status) && !evidence->is_restart) {
+    if (was_started) attempt->condition = SWEEP_FINISHED;
+    return false;
+  }
+  const bool is_alone = task->batch.settings.runs_per_task <= 1;
+  if (state->status == STORE_FAILED && !evidence->is_first_start && !is_alone) {
+    attempt->condition = SWEEP_FAILED;
+    return false;
+  }
 
   const bool is_stopped = sweep_task_rule_stops(&task->rule, attempt->id);
   if (is_stopped) core_info("run %s: stopped by rule; resume it with sweep submit --by-rule", attempt->id);
@@ -200,8 +207,6 @@ static int start(SweepArrayTask *task, size_t slot, SweepAttempt *attempt) {
 }
 
 void sweep_attempt_start(SweepArrayTask *task, size_t slot, SweepAttempt *attempt) {
-  attempt->is_unfinished = false;
-  attempt->is_held = false;
   if (start(task, slot, attempt) == CORE_OK) return;
   char message[512];
   snprintf(message, sizeof message, "could not be started: %s", core_error_message());

@@ -4,6 +4,7 @@
 #include "sweep/cluster/batch.h"
 #include "sweep/cluster/record.h"
 #include "sweep/cluster/task_rule.h"
+#include "sweep/supervise/condition.h"
 #include "sweep/supervise/supervisor.h"
 
 /* A task of a Slurm array, as its runs and records need it. */
@@ -20,10 +21,7 @@ typedef struct SweepAttempt {
   size_t line;                /* in the batch */
   const char *id;
   SweepChild *child;          /* owned by the supervisor; NULL: not running */
-  bool was_started;           /* by this task */
-  bool is_unfinished;         /* ended early, and can be resumed */
-  bool is_held;               /* stopped by the sweep's [stop] rule in this task */
-  bool has_failed;
+  SweepCondition condition;   /* in this task; task.c has the table */
   int64_t log_start;          /* size of the run's log at the start, bytes */
   SweepRecord record;
 } SweepAttempt;

@@ -32,16 +32,6 @@ static bool submits(const SweepLaunch *launch) { return launch->mode == SWEEP_LA
 
 /* ---- selecting runs ---------------------------------------------------------------------------------------------- */
 
-SweepDisposition sweep_run_disposition(const SweepRunEvidence *evidence) {
-  if (evidence->is_queued) return SWEEP_RUN_QUEUED;
-  if (evidence->status == STORE_RUNNING) return SWEEP_RUN_RUNNING;
-  if (evidence->status == STORE_FINISHED && !evidence->is_forced) return SWEEP_RUN_FINISHED;
-  if (evidence->status == STORE_DIVERGED && !evidence->is_forced) return SWEEP_RUN_DIVERGED;
-  if (evidence->status == STORE_FAILED && evidence->keep_failed) return SWEEP_RUN_FAILED;
-  if (evidence->is_stopped_by_rule) return SWEEP_RUN_STOPPED_BY_RULE;
-  return SWEEP_RUN_DUE;
-}
-
 static bool is_queued(const SweepSubmission *s, size_t index) {
   if (index >= s->job_map.count) return false;
   const SlurmTask *task = sweep_job_map_task(&s->job_map, &s->job_map.entries[index]);
@@ -78,9 +68,9 @@ static int check_exhausted(const SweepSubmission *s, const char *id, size_t inde
   return CORE_OK;
 }
 
-/* Gathers the evidence about a run and returns its disposition. */
+/* Gathers the evidence about a run and returns the condition that keeps it from being submitted. */
 static int classify_run(const SweepSubmission *s, const char *id, size_t index, size_t set,
-                        SweepDisposition *disposition) {
+                        SweepCondition *condition) {
   SweepRunEvidence evidence = {.is_queued = is_queued(s, index),
                                .is_forced = is_forced(s, index),
                                .keep_failed = s->launch->keep_failed,
@@ -90,11 +80,11 @@ static int classify_run(const SweepSubmission *s, const char *id, size_t index, 
   if (!evidence.is_queued && store_run_state_read(s->launch->root, id, true, &state) != CORE_OK)
     core_warn("%s", core_error_message());
   evidence.status = state.status;
-  *disposition = sweep_run_disposition(&evidence);
-  if (*disposition != SWEEP_RUN_DUE || state.status == STORE_PENDING) return CORE_OK;
+  *condition = sweep_condition_before_start(&evidence);
+  if (*condition != SWEEP_NOT_SUBMITTED || state.status == STORE_PENDING) return CORE_OK;
   bool is_exhausted;
   TRY(check_exhausted(s, id, index, set, &is_exhausted));
-  if (is_exhausted) *disposition = SWEEP_RUN_EXHAUSTED;
+  if (is_exhausted) *condition = SWEEP_OUT_OF_MEMORY;
   return CORE_OK;
 }
 
@@ -346,12 +336,12 @@ int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const Sw
 
   for (size_t i = 0; i < grid->runs; i++) {
     size_t index;
-    SweepDisposition disposition;
+    SweepCondition condition;
     CORE_CHECK(sweep_id_set_find(&manifest_ids, grid->ids[i], &index)); /* the manifest was merged with this grid */
     const size_t set = launch->resources ? sweep_resources_of_run(launch->resources, grid, i) : 0;
-    TRY_GOTO(code, out, classify_run(&s, grid->ids[i], index, set, &disposition));
-    result->runs[disposition]++;
-    if (disposition == SWEEP_RUN_DUE)
+    TRY_GOTO(code, out, classify_run(&s, grid->ids[i], index, set, &condition));
+    result->runs[condition]++;
+    if (condition == SWEEP_NOT_SUBMITTED)
       s.runs[s.count++] =
         (SweepPendingRun){.index = (int64_t)index, .id = grid->ids[i], .grid_index = i, .set = set};
   }
@@ -375,7 +365,7 @@ int sweep_launch_resubmit(const SweepLaunch *launch, const SweepManifest *manife
     const char *id = manifest->ids[indices[i]];
     const SweepJobMapEntry *entry = &s.job_map.entries[indices[i]];
     if (is_queued(&s, (size_t)indices[i])) {
-      result->runs[SWEEP_RUN_QUEUED]++;
+      result->runs[SWEEP_QUEUED]++;
       continue;
     }
     if (!entry->array) {
@@ -387,7 +377,7 @@ int sweep_launch_resubmit(const SweepLaunch *launch, const SweepManifest *manife
       goto out;
     }
 
-    result->runs[SWEEP_RUN_DUE]++;
+    result->runs[SWEEP_NOT_SUBMITTED]++;
     s.runs[s.count++] = (SweepPendingRun){.index = indices[i],
                                           .id = id,
                                           .source = &s.job_map.batches[entry->batch],

@@ -12,6 +12,7 @@
 #include "sweep/spec/grid.h"
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/resources.h"
+#include "sweep/supervise/condition.h"
 
 /* Effect of a launch. All modes except SWEEP_LAUNCH_SUBMIT leave the workspace and the queue unchanged. */
 typedef enum SweepLaunchMode {
@@ -44,34 +45,10 @@ typedef struct SweepLaunch {
   bool held;                      /* submit the arrays held; sweep hold --off lets them start */
 } SweepLaunch;
 
-/* Decision of a submission about a run, with its reason. */
-typedef enum SweepDisposition {
-  SWEEP_RUN_DUE,                  /* submitted */
-  SWEEP_RUN_QUEUED,
-  SWEEP_RUN_RUNNING,
-  SWEEP_RUN_FINISHED,
-  SWEEP_RUN_DIVERGED,
-  SWEEP_RUN_FAILED,               /* and keep_failed */
-  SWEEP_RUN_STOPPED_BY_RULE,      /* until sweep submit --by-rule resumes it */
-  SWEEP_RUN_EXHAUSTED,            /* ran out of memory and would get no more */
-  SWEEP_DISPOSITIONS
-} SweepDisposition;
-
-/* Facts about a run that decide its disposition. */
-typedef struct SweepRunEvidence {
-  StoreStatus status;
-  bool is_queued;
-  bool is_forced;                 /* --force applies to it */
-  bool keep_failed;
-  bool is_stopped_by_rule;        /* by the sweep's stop.log */
-} SweepRunEvidence;
-
-/* Returns the disposition that applies first, in the order of the enum after SWEEP_RUN_DUE. Memory is not considered:
- * never SWEEP_RUN_EXHAUSTED. */
-SweepDisposition sweep_run_disposition(const SweepRunEvidence *evidence);
-
 typedef struct SweepLaunchResult {
-  size_t runs[SWEEP_DISPOSITIONS]; /* number of runs by disposition */
+  /* Runs by the condition that keeps them from being submitted; NOT_SUBMITTED: the due ones. QUEUED, RUNNING, FINISHED,
+   * DIVERGED, FAILED (and keep_failed), STOPPED_BY_RULE (until --by-rule), OUT_OF_MEMORY (and would get no more). */
+  size_t runs[SWEEP_CONDITIONS];
   size_t submitted;               /* due runs that Slurm accepted */
   size_t waiting;                 /* due runs that the account's limit on queued jobs holds back */
   size_t rejected;                /* due runs that Slurm did not accept */

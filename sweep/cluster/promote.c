@@ -67,7 +67,7 @@ static int submit(const char *root, const SweepManifest *manifest, const int64_t
   slurm_cluster_close(&cluster);
   sweep_resources_free(&resources);
   free(run_sets);
-  *result = (SweepPromoteResult){.submitted = launched.submitted, .waiting = launched.runs[SWEEP_RUN_QUEUED]};
+  *result = (SweepPromoteResult){.submitted = launched.submitted, .waiting = launched.runs[SWEEP_QUEUED]};
   return code;
 }
 

@@ -17,25 +17,25 @@
  *   PREEMPTED      slurmstepd printed it                              waits to be killed, unless it was cancelled
  *   CANCELLED      slurmstepd printed it                              exits
  *
- * States of an attempt; supervisor.c has those of its process, and the ends:
- *   idle           not started: done, of another owner, or stopped by rule
- *   running        has a child
- *   done           its run has ended
- *   unfinished     is_unfinished: can be resumed from its checkpoint
- *   held           is_held: stopped by rule
- *   failed         has_failed
+ * Conditions of an attempt in this task; supervisor.c has the states of its process, and its ends:
+ *   NOT_SUBMITTED   not started: done, of another owner, or stopped by rule before
+ *   RUNNING         has a child
+ *   FINISHED        its run has ended
+ *   STOPPED         can be resumed from its checkpoint
+ *   STOPPED_BY_RULE stopped by rule in this task
+ *   FAILED
  *
- *   state          event                                                      next
- *   (new)          sweep_attempt_start                                        running, idle or failed
- *   running        done                                                       done
- *                  failed by itself, or ran out of memory                     failed
- *                  stopped by rule                                            held
- *                  stopped otherwise                                          unfinished
- *                  is killed otherwise, while stop is NONE                    (new): restarted
- *                  is killed otherwise, while it is not                       unfinished
- *   held           promoted, and no run of the task is running                (new): resumed
+ *   condition       event                                                      next
+ *   NOT_SUBMITTED   sweep_attempt_start                                        RUNNING, NOT_SUBMITTED or FAILED
+ *   RUNNING         done                                                       FINISHED
+ *                   failed by itself, or ran out of memory                     FAILED
+ *                   stopped by rule                                            STOPPED_BY_RULE
+ *                   stopped otherwise                                          STOPPED
+ *                   is killed otherwise, while stop is NONE                    NOT_SUBMITTED: restarted
+ *                   is killed otherwise, while it is not                       STOPPED
+ *   STOPPED_BY_RULE promoted, and no run of the task is running                NOT_SUBMITTED: resumed
  *
- * The other states are final. */
+ * The other conditions are final. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -212,7 +212,7 @@ static void handle_kill(Task *task, SweepAttempt *attempt, int signal) {
   }
 
   core_warn("run %s: killed by signal %d", attempt->id, signal);
-  attempt->is_unfinished = true;
+  attempt->condition = SWEEP_STOPPED;
   attempt->record.cause = SWEEP_CAUSE_KILLED;
   sweep_attempt_write_record(&task->base, attempt); /* sweep_attempt_start reads it */
   if (task->stop == SWEEP_CAUSE_NONE && cause != SWEEP_CAUSE_NONE) stop_runs(task, signal);
@@ -226,15 +226,16 @@ static void handle_end(Task *task, SweepAttempt *attempt, const SweepChild *chil
   attempt->record.spent_s += core_clock_s() - child->started_s;
 
   if (end->is_done) {
+    attempt->condition = SWEEP_FINISHED;
     sweep_attempt_write_record(&task->base, attempt);
   } else if (end->cause == SWEEP_CAUSE_RULE) {
-    attempt->is_held = true;
+    attempt->condition = SWEEP_STOPPED_BY_RULE;
     attempt->record.cause = SWEEP_CAUSE_RULE;
     sweep_attempt_write_record(&task->base, attempt);
   } else if (end->signal > 0) { /* also by SIGTERM, before it could handle that: a restart or memory come first */
     handle_kill(task, attempt, end->signal);
   } else if (end->cause == SWEEP_CAUSE_STOPPED) {
-    attempt->is_unfinished = true;
+    attempt->condition = SWEEP_STOPPED;
     attempt->record.cause = SWEEP_CAUSE_STOPPED;
   } else {
     sweep_attempt_fail(&task->base, attempt, end->cause, end->reason, true);
@@ -271,7 +272,7 @@ static void resume_promoted(Task *task) {
   sweep_task_rule_decide_now(&task->base.rule);
   for (size_t i = 0; i < task->count; i++) {
     SweepAttempt *attempt = &task->attempts[i];
-    if (attempt->is_held && !sweep_task_rule_stops(&task->base.rule, attempt->id))
+    if (attempt->condition == SWEEP_STOPPED_BY_RULE && !sweep_task_rule_stops(&task->base.rule, attempt->id))
       sweep_attempt_start(&task->base, i, attempt);
   }
   if (task->base.supervisor.count == 0) sweep_task_rule_submit_promoted(&task->base.rule);
@@ -279,10 +280,17 @@ static void resume_promoted(Task *task) {
 
 /* ---- the end of the task ----------------------------------------------------------------------------------------- */
 
+static size_t count_attempts(const Task *task, SweepCondition condition) {
+  size_t count = 0;
+  for (size_t i = 0; i < task->count; i++) count += task->attempts[i].condition == condition;
+  return count;
+}
+
+/* Records why the runs that can be resumed have ended. A kill remains the cause unless Slurm's is known. */
 static void record_unfinished(const Task *task, SweepCause cause) {
   for (size_t i = 0; i < task->count; i++) {
     SweepAttempt attempt = task->attempts[i];
-    if (!attempt.is_unfinished) continue;
+    if (attempt.condition != SWEEP_STOPPED) continue;
     const bool keeps_cause = cause == SWEEP_CAUSE_STOPPED && attempt.record.cause == SWEEP_CAUSE_KILLED;
     if (!keeps_cause) attempt.record.cause = cause;
     sweep_attempt_write_record(&task->base, &attempt);
@@ -327,12 +335,7 @@ static int requeue_task(Task *task) {
 }
 
 static int finish(Task *task) {
-  bool has_unfinished = false, has_failed = false;
-  for (size_t i = 0; i < task->count; i++) {
-    has_unfinished |= task->attempts[i].is_unfinished;
-    has_failed |= task->attempts[i].has_failed;
-  }
-  if (!has_unfinished) return has_failed ? CORE_FAIL : CORE_OK;
+  if (count_attempts(task, SWEEP_STOPPED) == 0) return count_attempts(task, SWEEP_FAILED) > 0 ? CORE_FAIL : CORE_OK;
   if (task->stop == SWEEP_CAUSE_TIME_LIMIT) return requeue_task(task);
   record_unfinished(task, task->stop == SWEEP_CAUSE_PREEMPTED ? SWEEP_CAUSE_PREEMPTED : SWEEP_CAUSE_STOPPED);
   /* Otherwise sweep stop, a user's signal to the process or scancel ended the runs. */
@@ -345,14 +348,12 @@ static int finish(Task *task) {
 }
 
 static void notify(const Task *task) {
-  size_t ended = 0;
+  const size_t ended = count_attempts(task, SWEEP_FINISHED) + count_attempts(task, SWEEP_STOPPED_BY_RULE) +
+                       count_attempts(task, SWEEP_FAILED);
   const SweepAttempt *failed = NULL;
   StoreState state;
-  for (size_t i = 0; i < task->count; i++) {
-    const SweepAttempt *attempt = &task->attempts[i];
-    ended += !attempt->is_unfinished && (attempt->was_started || attempt->has_failed);
-    if (attempt->has_failed && !failed) failed = attempt;
-  }
+  for (size_t i = 0; i < task->count && !failed; i++)
+    if (task->attempts[i].condition == SWEEP_FAILED) failed = &task->attempts[i];
   if (failed && store_run_state_read(task->base.root, failed->id, true, &state) != CORE_OK)
     core_warn("%s", core_error_message());
   sweep_notify_runs_ended(task->base.root, task->base.name, ended, failed ? state.message : NULL);

@@ -7,10 +7,10 @@
 #include "sweep/stop/stop_log.h"
 
 int sweep_missing_count(const char *root, const SweepGrid *grid, bool force, bool resume_stopped,
-                        size_t runs[SWEEP_DISPOSITIONS]) {
+                        size_t runs[SWEEP_CONDITIONS]) {
   SweepStopLog log = {0};
   int code = CORE_OK;
-  for (int i = 0; i < SWEEP_DISPOSITIONS; i++) runs[i] = 0;
+  for (int i = 0; i < SWEEP_CONDITIONS; i++) runs[i] = 0;
   if (grid->spec->stop.rule != SWEEP_STOP_NONE && !resume_stopped)
     TRY(sweep_stop_log_read(root, grid->spec->name, &log));
   for (size_t i = 0; i < grid->runs && code == CORE_OK; i++) {
@@ -18,7 +18,7 @@ int sweep_missing_count(const char *root, const SweepGrid *grid, bool force, boo
     code = store_run_state_read(root, grid->ids[i], true, &state);
     const SweepRunEvidence evidence = {.status = state.status, .is_forced = force,
                                        .is_stopped_by_rule = sweep_stop_log_is_stopped(&log, grid->ids[i])};
-    runs[sweep_run_disposition(&evidence)]++;
+    runs[sweep_condition_before_start(&evidence)]++;
   }
   sweep_stop_log_free(&log);
   return code;

@@ -7,10 +7,10 @@
 #include "sweep/cluster/launch.h"
 #include "sweep/spec/grid.h"
 
-/* Counts the grid's runs by disposition. force: finished and diverged runs are due; resume_stopped: runs that the
- * [stop] rule has stopped are due. */
+/* Counts the grid's runs by the condition that keeps them from starting (NOT_SUBMITTED: due). force: finished and
+ * diverged runs are due; resume_stopped: runs that the [stop] rule has stopped are due. */
 int sweep_missing_count(const char *root, const SweepGrid *grid, bool force, bool resume_stopped,
-                        size_t runs[SWEEP_DISPOSITIONS]);
+                        size_t runs[SWEEP_CONDITIONS]);
 
 /* Checks that all runs of the grid have finished or were stopped by rule. CORE_FAIL: some failed; CORE_REQUEUE: some
  * remain. Earlier runs of the sweep that are no longer in its file are ignored. */

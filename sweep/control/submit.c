@@ -70,12 +70,12 @@ static int end_extension(const Submission *s, const SweepGrid *grid) {
   return sweep_extension_end(s->options->common.root, s->spec->name, s->spec->seeds, s->spec->seed_count);
 }
 
-static void print_nothing_to_start(const Submission *s, const size_t runs[SWEEP_DISPOSITIONS]) {
+static void print_nothing_to_start(const Submission *s, const size_t runs[SWEEP_CONDITIONS]) {
   FILE *out = s->options->output.out;
-  fprintf(out, "nothing to start: %zu runs are finished", runs[SWEEP_RUN_FINISHED]);
-  if (runs[SWEEP_RUN_DIVERGED]) fprintf(out, ", %zu diverged (--force runs them again)", runs[SWEEP_RUN_DIVERGED]);
-  if (runs[SWEEP_RUN_STOPPED_BY_RULE])
-    fprintf(out, ", %zu stopped by rule (sweep submit %s --by-rule resumes them)", runs[SWEEP_RUN_STOPPED_BY_RULE],
+  fprintf(out, "nothing to start: %zu runs are finished", runs[SWEEP_FINISHED]);
+  if (runs[SWEEP_DIVERGED]) fprintf(out, ", %zu diverged (--force runs them again)", runs[SWEEP_DIVERGED]);
+  if (runs[SWEEP_STOPPED_BY_RULE])
+    fprintf(out, ", %zu stopped by rule (sweep submit %s --by-rule resumes them)", runs[SWEEP_STOPPED_BY_RULE],
             s->spec->name);
   fprintf(out, "\n");
 }
@@ -91,10 +91,10 @@ static int make_request(const Submission *s, SweepQueueRequest *request, bool *h
 }
 
 /* Queues the sweep for the executor, and starts that if necessary. recorded: number of runs in the manifest. */
-static int start_here(const Submission *s, size_t recorded, const size_t runs[SWEEP_DISPOSITIONS]) {
+static int start_here(const Submission *s, size_t recorded, const size_t runs[SWEEP_CONDITIONS]) {
   const SubmitOptions *options = s->options;
   const char *root = options->common.root, *name = s->spec->name;
-  const size_t pending = runs[SWEEP_RUN_DUE] + runs[SWEEP_RUN_RUNNING];
+  const size_t pending = runs[SWEEP_NOT_SUBMITTED] + runs[SWEEP_RUNNING];
   int64_t executor;
   bool has_joined, has_more_runs, is_queued;
   SweepQueueRequest request;
@@ -114,7 +114,7 @@ static int start_here(const Submission *s, size_t recorded, const size_t runs[SW
   TRY(sweep_executor_start(root, name, &executor, &has_joined));
   TRY(end_extension(s, s->part));
 
-  fprintf(options->output.out, "%s: %zu runs to do, %s executor %lld\n", name, runs[SWEEP_RUN_DUE],
+  fprintf(options->output.out, "%s: %zu runs to do, %s executor %lld\n", name, runs[SWEEP_NOT_SUBMITTED],
           has_joined ? "added to" : "started", (long long)executor);
   if (has_more_runs)
     fprintf(options->output.out, "%s: the runs queued earlier continue, too; sweep stop %s drops all\n", name, name);
@@ -130,20 +130,20 @@ static int start_here(const Submission *s, size_t recorded, const size_t runs[SW
 static int submit_here(const Submission *s, size_t recorded) {
   const SubmitOptions *options = s->options;
   const SweepOutput *output = &options->output;
-  size_t runs[SWEEP_DISPOSITIONS];
+  size_t runs[SWEEP_CONDITIONS];
   SweepQueueRequest request;
   bool has_more_runs;
 
   TRY(sweep_missing_count(options->common.root, s->part, options->force, is_chosen(options), runs));
-  sweep_output_set_count(output, "to_run", runs[SWEEP_RUN_DUE]);
-  sweep_output_set_count(output, "finished", runs[SWEEP_RUN_FINISHED]);
-  sweep_output_set_count(output, "diverged", runs[SWEEP_RUN_DIVERGED]);
-  sweep_output_set_count(output, "running", runs[SWEEP_RUN_RUNNING]);
-  sweep_output_set_count(output, "stopped_by_rule", runs[SWEEP_RUN_STOPPED_BY_RULE]);
+  sweep_output_set_count(output, "to_run", runs[SWEEP_NOT_SUBMITTED]);
+  sweep_output_set_count(output, "finished", runs[SWEEP_FINISHED]);
+  sweep_output_set_count(output, "diverged", runs[SWEEP_DIVERGED]);
+  sweep_output_set_count(output, "running", runs[SWEEP_RUNNING]);
+  sweep_output_set_count(output, "stopped_by_rule", runs[SWEEP_STOPPED_BY_RULE]);
 
   if (writes(options)) return start_here(s, recorded, runs);
-  if (runs[SWEEP_RUN_DUE] > 0) TRY(make_request(s, &request, &has_more_runs));
-  fprintf(output->out, "%zu runs would be started on this machine; nothing was written\n", runs[SWEEP_RUN_DUE]);
+  if (runs[SWEEP_NOT_SUBMITTED] > 0) TRY(make_request(s, &request, &has_more_runs));
+  fprintf(output->out, "%zu runs would be started on this machine; nothing was written\n", runs[SWEEP_NOT_SUBMITTED]);
   return CORE_OK;
 }
 
@@ -163,23 +163,23 @@ static int choose_cluster(const SubmitOptions *options, const SlurmSettings *set
 static void report_counts(const SweepOutput *output, const SweepLaunchResult *result) {
   sweep_output_set_count(output, "submitted", result->submitted);
   sweep_output_set_count(output, "arrays", result->arrays);
-  sweep_output_set_count(output, "queued", result->runs[SWEEP_RUN_QUEUED]);
-  sweep_output_set_count(output, "finished", result->runs[SWEEP_RUN_FINISHED]);
-  sweep_output_set_count(output, "diverged", result->runs[SWEEP_RUN_DIVERGED]);
-  sweep_output_set_count(output, "running", result->runs[SWEEP_RUN_RUNNING]);
-  sweep_output_set_count(output, "stopped_by_rule", result->runs[SWEEP_RUN_STOPPED_BY_RULE]);
+  sweep_output_set_count(output, "queued", result->runs[SWEEP_QUEUED]);
+  sweep_output_set_count(output, "finished", result->runs[SWEEP_FINISHED]);
+  sweep_output_set_count(output, "diverged", result->runs[SWEEP_DIVERGED]);
+  sweep_output_set_count(output, "running", result->runs[SWEEP_RUNNING]);
+  sweep_output_set_count(output, "stopped_by_rule", result->runs[SWEEP_STOPPED_BY_RULE]);
   sweep_output_set_count(output, "waiting", result->waiting);
 }
 
 static void print_result(const Submission *s, const SweepLaunchResult *result) {
-  static const char *const descriptions[SWEEP_DISPOSITIONS] = {
-    [SWEEP_RUN_FINISHED] = "finished",
-    [SWEEP_RUN_QUEUED] = "in the queue already",
-    [SWEEP_RUN_RUNNING] = "running",
-    [SWEEP_RUN_DIVERGED] = "diverged (--force runs them again)",
-    [SWEEP_RUN_FAILED] = "failed (sweep submit --failed runs them again)",
-    [SWEEP_RUN_STOPPED_BY_RULE] = "stopped by rule (sweep submit --by-rule resumes them)",
-    [SWEEP_RUN_EXHAUSTED] = "ran out of memory (sweep status --cost recommends a limit for --failed --mem)"};
+  static const struct { SweepCondition condition; const char *text; } descriptions[] = {
+    {SWEEP_QUEUED, "in the queue already"},
+    {SWEEP_RUNNING, "running"},
+    {SWEEP_FINISHED, "finished"},
+    {SWEEP_DIVERGED, "diverged (--force runs them again)"},
+    {SWEEP_FAILED, "failed (sweep submit --failed runs them again)"},
+    {SWEEP_STOPPED_BY_RULE, "stopped by rule (sweep submit --by-rule resumes them)"},
+    {SWEEP_OUT_OF_MEMORY, "ran out of memory (sweep status --cost recommends a limit for --failed --mem)"}};
 
   FILE *out = s->options->output.out;
   const char *name = s->spec->name;
@@ -187,8 +187,10 @@ static void print_result(const Submission *s, const SweepLaunchResult *result) {
     fprintf(out, "%s: %zu runs submitted in %zu array%s\n", name, result->submitted, result->arrays,
             result->arrays == 1 ? "" : "s");
   else if (writes(s->options) && !result->waiting) fprintf(out, "nothing to submit\n");
-  for (int d = 0; d < SWEEP_DISPOSITIONS; d++)
-    if (descriptions[d] && result->runs[d]) fprintf(out, "  %zu %s\n", result->runs[d], descriptions[d]);
+  for (size_t i = 0; i < sizeof descriptions / sizeof *descriptions; i++) {
+    const size_t count = result->runs[descriptions[i].condition];
+    if (count > 0) fprintf(out, "  %zu %s\n", count, descriptions[i].text);
+  }
 
   if (result->orphans)
     fprintf(out, "  %zu start from runs that are neither done nor in a queue (%s): submit those first\n",
@@ -249,7 +251,7 @@ static int submit_to_slurm(const Submission *s, const SweepManifest *manifest) {
     TRY(launch_once(s, manifest, first_batch, &result));
     if (result.waiting > 0 && !options->wait) return report_waiting(s, result.waiting);
     if (!options->wait || !writes(options)) return CORE_OK;
-    const bool is_queue_full = result.waiting > 0 && result.submitted + result.runs[SWEEP_RUN_QUEUED] == 0;
+    const bool is_queue_full = result.waiting > 0 && result.submitted + result.runs[SWEEP_QUEUED] == 0;
     if (is_queue_full) sleep(ROOM_POLL_S); /* with other jobs of this user */
     const int code = sweep_wait_on_slurm(options->common.root, s->part, options->output.out);
     if (result.waiting == 0 || code == CORE_FAIL) return code;

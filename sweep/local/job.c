@@ -1,36 +1,35 @@
 /* Decides when the runs of a sweep start on this machine, and what follows from their ends (job.h). The supervisor
  * starts and watches them (sweep/supervise/supervisor.h).
  *
- * Phases of a job:
- *   WAITING    starts once its parent, if any, has ended, the executor has room, and it is not held
- *   RUNNING    a child of this process runs it
- *   EXTERNAL   another set of this executor, a Slurm task or a user's trainer runs it
- *   ENDED      done, failed or stopped; starts again only as stated below
+ * Conditions of a job:
+ *   QUEUED     starts once its parent, if any, has ended, the executor has room, and it is not held
+ *   RUNNING    with a child: this process runs it
+ *   RUNNING    without one (external): another set of this executor, a Slurm task or a user's trainer runs it
+ *   others     it has ended, or was not requested (NOT_SUBMITTED); starts again only as stated below
  *
- *   phase      event                                                         next       function
- *   (loaded)   not selected by the request                                   ENDED      init_jobs
- *              its state is running                                          EXTERNAL
- *              finished, diverged or, in another wave of a search, failed    ENDED
- *              otherwise; with --force also finished and diverged            WAITING
- *   WAITING    its trainer starts                                            RUNNING    job_set_start_next
- *              its trainer cannot be started: failed                         ENDED
- *              another process runs it                                       EXTERNAL   is_taken_by_other
- *              another process has finished it                               ENDED
- *              the rule stops it                                             ENDED      apply_decision
- *              a user stops it                                               ENDED      apply_lists
- *   RUNNING    exits, or is killed and cannot be restarted                   ENDED      job_set_end
- *              exits because another process owns the run                    EXTERNAL   handle_end
- *              is killed, in fewer than STARTS_MAX starts                    WAITING    handle_failure
- *              ends after a user stopped it, and was submitted again         WAITING    job_set_end
- *   EXTERNAL   its trainer died, or never started                            WAITING    end_external
- *              its trainer has ended otherwise                               ENDED
- *   ENDED      the rule, which had stopped it, promotes it, or a user        WAITING    apply_decision
- *              retries it
+ *   condition  event                                                         next             function
+ *   (loaded)   not selected by the request                                   NOT_SUBMITTED    init_jobs
+ *              its state is running                                          RUNNING
+ *              finished, diverged or, in another wave of a search, failed    that
+ *              otherwise; with --force also finished and diverged            QUEUED
+ *   QUEUED     its process starts                                            RUNNING          job_set_start_next
+ *              its process cannot be started                                 FAILED
+ *              another process runs it                                       RUNNING          is_taken_by_other
+ *              another process has finished it                               FINISHED or so
+ *              the rule stops it                                             STOPPED_BY_RULE  apply_decision
+ *              a user stops it                                               STOPPED          apply_lists
+ *   RUNNING    is done, stops on request, or fails                           FINISHED or so   handle_end
+ *   (child)    exits because another process owns the run                    RUNNING
+ *              is killed, in fewer than STARTS_MAX starts                    QUEUED           handle_failure
+ *              ends after a user stopped it, and was submitted again         QUEUED           job_set_end
+ *   RUNNING    its process died, or never started                            QUEUED           end_external
+ *   (external) its process has ended otherwise                               FINISHED or so
+ *   STOPPED_   the rule promotes it, or a user retries it                    QUEUED           apply_decision
+ *   BY_RULE
  *
- * A request to stop, from the rule, job_set_stop or apply_lists, leaves a job RUNNING until its child ends. job_set_end
- * sets ENDED before the functions that it calls choose another phase. A reload begins with (loaded), but keeps RUNNING
- * jobs.
- * set_phase maintains count[] and next: no job before `next` waits. */
+ * A request to stop, from the rule, job_set_stop or apply_lists, leaves a job RUNNING until its child ends. A reload
+ * begins with (loaded), but keeps jobs with a child. set_condition maintains count[] and next: no job before `next` is
+ * QUEUED. */
 #include "sweep/local/job.h"
 
 #include <math.h>
@@ -49,26 +48,18 @@
 #include "sweep/spec/sweep.h"
 #include "sweep/spec/trust.h"
 #include "sweep/stop/decide.h"
+#include "sweep/supervise/condition.h"
 
 enum { STARTS_MAX = 3, EXTERNAL_POLL_S = 1 };
 static const size_t NO_PARENT = SIZE_MAX;
 
-typedef enum JobPhase {
-  JOB_WAITING,
-  JOB_RUNNING,
-  JOB_EXTERNAL, /* trained by another set of this executor, a Slurm task or a user's trainer */
-  JOB_ENDED,
-  JOB_PHASES
-} JobPhase;
-
 typedef struct Job {
   size_t run;               /* grid index */
-  SweepChild *child;        /* owned by the supervisor; NULL unless it is RUNNING */
+  SweepCondition condition;
+  SweepChild *child;        /* owned by the supervisor; NULL: this process does not run it */
   int starts;               /* in this session; at most STARTS_MAX if it is killed */
-  JobPhase phase;
   int restarted_attempt;    /* last attempt before a restart from the beginning (--force); -1: none */
   bool is_held;             /* by a user: not started while it waits */
-  bool is_stopped_by_rule;  /* ended by the rule: resumed if it is promoted or a user retries it */
   int level;                /* rungs that it was promoted from; the highest run first, as in ASHA */
   size_t parent;            /* grid index of the run that it starts from; NO_PARENT: none in this sweep */
 } Job;
@@ -80,7 +71,7 @@ struct JobSet {
   SweepGrid grid;
   Job *jobs;                /* [grid.runs] */
   SweepQueueRequest request;
-  size_t count[JOB_PHASES]; /* number of jobs by phase */
+  size_t count[SWEEP_CONDITIONS], children; /* jobs by condition; with a child */
   double polled_at_s;       /* last poll of external jobs */
   size_t next;              /* no job before this one waits */
   JobCounts ended;          /* outcomes in this session */
@@ -89,13 +80,15 @@ struct JobSet {
   bool is_stopping, has_warned_unmeasured;
 };
 
-/* Moves a job to another phase. */
-static void set_phase(JobSet *set, Job *job, JobPhase phase) {
-  set->count[job->phase]--;
-  set->count[phase]++;
-  job->phase = phase;
-  if (phase == JOB_WAITING && set->next > job->run) set->next = job->run;
+static void set_condition(JobSet *set, Job *job, SweepCondition condition) {
+  set->count[job->condition]--;
+  set->count[condition]++;
+  job->condition = condition;
+  if (condition == SWEEP_QUEUED && set->next > job->run) set->next = job->run;
 }
+
+static bool is_external(const Job *job) { return job->condition == SWEEP_RUNNING && !job->child; }
+static bool has_ended(const Job *job) { return job->condition != SWEEP_RUNNING && job->condition != SWEEP_QUEUED; }
 
 static const char *job_id(const JobSet *set, const Job *job) { return set->grid.ids[job->run]; }
 static bool has_rule(const JobSet *set) { return set->spec.stop.rule != SWEEP_STOP_NONE; }
@@ -126,8 +119,8 @@ static void find_parents(JobSet *set) {
 /* Whether the job waits, is not held, and its parent has ended, with or without success. If the parent's checkpoint is
  * missing, the trainer reports it. */
 static bool is_ready(const JobSet *set, const Job *job) {
-  const bool has_parent = job->parent != NO_PARENT;
-  return job->phase == JOB_WAITING && !job->is_held && (!has_parent || set->jobs[job->parent].phase == JOB_ENDED);
+  if (job->condition != SWEEP_QUEUED || job->is_held) return false;
+  return job->parent == NO_PARENT || has_ended(&set->jobs[job->parent]);
 }
 
 /* Finds the first ready run among those that a rule has promoted furthest; grid.runs: none. */
@@ -150,15 +143,10 @@ double job_set_rule_interval_s(const JobSet *set) { return has_rule(set) ? set->
 static void apply_decision(JobSet *set, Job *job, const SweepStopState *standing) {
   const bool is_stopped = standing && standing->is_stopped;
   job->level = standing ? standing->level : 0;
-  if (is_stopped && job->phase == JOB_WAITING) {
-    job->is_stopped_by_rule = true;
-    set_phase(set, job, JOB_ENDED);
-  } else if (is_stopped && job->phase == JOB_RUNNING && job->child->requested != SWEEP_CAUSE_RULE) {
+  if (is_stopped && job->condition == SWEEP_QUEUED) set_condition(set, job, SWEEP_STOPPED_BY_RULE);
+  else if (is_stopped && job->child && job->child->requested != SWEEP_CAUSE_RULE)
     sweep_supervisor_stop(job->child, SWEEP_CAUSE_RULE);
-  } else if (!is_stopped && job->phase == JOB_ENDED && job->is_stopped_by_rule) {
-    job->is_stopped_by_rule = false;
-    set_phase(set, job, JOB_WAITING);
-  }
+  else if (!is_stopped && job->condition == SWEEP_STOPPED_BY_RULE) set_condition(set, job, SWEEP_QUEUED);
 }
 
 /* Applies all decisions in stop.log, which is authoritative; a run's state only mirrors it. */
@@ -195,7 +183,7 @@ bool job_set_apply_rule(JobSet *set, StoreDatabase *database) {
 
 /* Asks a running job to stop, for a user or since the executor ends, unless it was asked before. */
 static void stop_job(Job *job) {
-  if (job->phase == JOB_RUNNING && job->child->requested == SWEEP_CAUSE_NONE)
+  if (job->child && job->child->requested == SWEEP_CAUSE_NONE)
     sweep_supervisor_stop(job->child, SWEEP_CAUSE_STOPPED);
 }
 
@@ -205,7 +193,7 @@ static void apply_lists(JobSet *set) {
     Job *job = &set->jobs[i];
     job->is_held = sweep_queue_holds(&set->request, job_id(set, job));
     if (!sweep_queue_has_stopped(&set->request, job_id(set, job))) continue;
-    if (job->phase == JOB_WAITING) set_phase(set, job, JOB_ENDED);
+    if (job->condition == SWEEP_QUEUED) set_condition(set, job, SWEEP_STOPPED);
     else stop_job(job);
   }
 }
@@ -224,7 +212,7 @@ static void choose_restart(const JobSet *set, Job *job, const StoreState *state)
   job->restarted_attempt = sweep_queue_forces(&set->request, state) ? state->attempt : -1;
 }
 
-/* Sets the phase of each job. retry_failed: failed runs wait, too. */
+/* Sets the condition of each job. retry_failed: failed runs are queued, too. */
 static int init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_failed) {
   bool *is_selected;
   set->request = *request;
@@ -238,12 +226,11 @@ static int init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_f
     StoreState state;
     (void)read_state(set, job, &state);
     choose_restart(set, job, &state);
-    const bool is_done = (store_status_is_final(state.status) && job->restarted_attempt < 0) ||
-                         (state.status == STORE_FAILED && !retry_failed);
-    if (!is_selected[i]) job->phase = JOB_ENDED;
-    else if (state.status == STORE_RUNNING) job->phase = JOB_EXTERNAL;
-    else job->phase = is_done ? JOB_ENDED : JOB_WAITING;
-    set->count[job->phase]++;
+    const SweepRunEvidence evidence = {.status = state.status, .is_forced = job->restarted_attempt >= 0,
+                                       .keep_failed = !retry_failed};
+    const SweepCondition condition = sweep_condition_before_start(&evidence);
+    if (is_selected[i]) job->condition = condition == SWEEP_NOT_SUBMITTED ? SWEEP_QUEUED : condition;
+    set->count[job->condition]++;
   }
 
   free(is_selected);
@@ -252,7 +239,7 @@ static int init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_f
 
   const int cores = sweep_executor_cores();
   set->max_running = request->jobs > 0 ? (int)request->jobs : cores;
-  const size_t pending = set->count[JOB_WAITING] + set->count[JOB_RUNNING] + set->count[JOB_EXTERNAL];
+  const size_t pending = set->count[SWEEP_QUEUED] + set->count[SWEEP_RUNNING];
   if ((size_t)set->max_running > pending) set->max_running = (int)pending;
   if (set->max_running < 1) set->max_running = 1;
   set->threads = cores / set->max_running > 0 ? cores / set->max_running : 1;
@@ -297,9 +284,10 @@ static int reload(JobSet *set, const SweepQueueRequest *request, bool retry_fail
   for (size_t k = 0; k < fresh->grid.runs; k++) sweep_id_set_add(&ids, fresh->grid.ids[k], NULL);
   for (size_t i = 0; i < set->grid.runs; i++) { /* move running jobs, by id */
     size_t k;
-    if (set->jobs[i].phase != JOB_RUNNING || !sweep_id_set_find(&ids, set->grid.ids[i], &k)) continue;
-    set_phase(fresh, &fresh->jobs[k], JOB_RUNNING);
-    size_t parent = fresh->jobs[k].parent;
+    if (!set->jobs[i].child || !sweep_id_set_find(&ids, set->grid.ids[i], &k)) continue;
+    set_condition(fresh, &fresh->jobs[k], SWEEP_RUNNING);
+    fresh->children++;
+    const size_t parent = fresh->jobs[k].parent;
     fresh->jobs[k] = set->jobs[i];
     fresh->jobs[k].run = k;
     fresh->jobs[k].parent = parent;
@@ -341,9 +329,9 @@ const char *job_set_name(const JobSet *set) { return set->spec.name; }
 
 JobCounts job_set_count(const JobSet *set) {
   JobCounts counts = set->ended;
-  counts.running = set->count[JOB_RUNNING];
-  counts.waiting = set->is_stopping ? 0 : set->count[JOB_WAITING];
-  counts.external = set->is_stopping ? 0 : set->count[JOB_EXTERNAL];
+  counts.running = set->children;
+  counts.waiting = set->is_stopping ? 0 : set->count[SWEEP_QUEUED];
+  counts.external = set->is_stopping ? 0 : set->count[SWEEP_RUNNING] - set->children;
   return counts;
 }
 
@@ -378,7 +366,7 @@ static bool is_in_other_set(const JobSet *set, const Job *job, JobSet *const *se
   for (size_t i = 0; i < count; i++) {
     if (sets[i] == set) continue;
     for (size_t k = 0; k < sets[i]->grid.runs; k++)
-      if (sets[i]->jobs[k].phase == JOB_RUNNING && strcmp(job_id(sets[i], &sets[i]->jobs[k]), job_id(set, job)) == 0)
+      if (sets[i]->jobs[k].child && strcmp(job_id(sets[i], &sets[i]->jobs[k]), job_id(set, job)) == 0)
         return true;
   }
   return false;
@@ -387,13 +375,14 @@ static bool is_in_other_set(const JobSet *set, const Job *job, JobSet *const *se
 /* Handles the end of an external job. If its trainer died or never started, the job waits; otherwise it has ended, also
  * if it was asked to stop. */
 static void end_external(JobSet *set, Job *job, const StoreState *state) {
+  const bool is_broken = store_status_is_broken(state->status), is_finished = state->status == STORE_FINISHED;
   if (state->status == STORE_LOST || state->status == STORE_PENDING) {
-    set_phase(set, job, JOB_WAITING);
+    set_condition(set, job, SWEEP_QUEUED);
     return;
   }
-  set_phase(set, job, JOB_ENDED);
-  if (state->status == STORE_FINISHED) set->ended.finished++;
-  if (store_status_is_broken(state->status)) set->ended.failed++;
+  set_condition(set, job, is_finished ? SWEEP_FINISHED : is_broken ? SWEEP_FAILED : SWEEP_STOPPED);
+  set->ended.finished += is_finished;
+  set->ended.failed += is_broken;
 }
 
 void job_set_poll_external(JobSet *set, JobSet *const *sets, size_t count) {
@@ -401,7 +390,7 @@ void job_set_poll_external(JobSet *set, JobSet *const *sets, size_t count) {
   for (size_t i = 0; i < set->grid.runs; i++) {
     Job *job = &set->jobs[i];
     StoreState state;
-    if (job->phase != JOB_EXTERNAL || is_in_other_set(set, job, sets, count)) continue;
+    if (!is_external(job) || is_in_other_set(set, job, sets, count)) continue;
     if (read_state(set, job, &state) && state.status != STORE_RUNNING) end_external(set, job, &state);
   }
   if (apply_decisions(set) != CORE_OK) core_warn("%s", core_error_message());
@@ -414,7 +403,7 @@ static bool is_taken_by_other(JobSet *set, Job *job, JobSet *const *sets, size_t
   const bool in_other_set = is_in_other_set(set, job, sets, count);
   if (!in_other_set && !read_state(set, job, &state)) return false;
   if (in_other_set || state.status == STORE_RUNNING) {
-    set_phase(set, job, JOB_EXTERNAL);
+    set_condition(set, job, SWEEP_RUNNING);
     return true;
   }
   choose_restart(set, job, &state);
@@ -424,7 +413,7 @@ static bool is_taken_by_other(JobSet *set, Job *job, JobSet *const *sets, size_t
 }
 
 void job_set_start_next(JobSet *set, JobSet *const *sets, size_t count) {
-  while (set->next < set->grid.runs && set->jobs[set->next].phase != JOB_WAITING) set->next++;
+  while (set->next < set->grid.runs && set->jobs[set->next].condition != SWEEP_QUEUED) set->next++;
   const size_t ready = find_ready(set);
   if (ready == set->grid.runs) return;
   Job *job = &set->jobs[ready];
@@ -432,13 +421,14 @@ void job_set_start_next(JobSet *set, JobSet *const *sets, size_t count) {
 
   job->starts++;
   if (job_start(set, job) == CORE_OK) {
-    set_phase(set, job, JOB_RUNNING);
+    set_condition(set, job, SWEEP_RUNNING);
+    set->children++;
     return;
   }
 
   core_log(CORE_LOG_ERROR, "%s: %s", job_id(set, job), core_error_message());
   sweep_end_record_failure(set->root, job_id(set, job), job->restarted_attempt, core_error_message(), true);
-  set_phase(set, job, JOB_ENDED);
+  set_condition(set, job, SWEEP_FAILED);
   set->ended.failed++;
 }
 
@@ -460,23 +450,25 @@ static bool is_stopped_by_user(const JobSet *set, const Job *job) {
 static void handle_failure(JobSet *set, Job *job, const SweepChild *child, const SweepEnd *end) {
   core_warn("%s: %s", child->id, end->reason);
   if (end->can_restart && job->starts < STARTS_MAX && !is_stopped_by_user(set, job)) {
-    set_phase(set, job, JOB_WAITING);
+    set_condition(set, job, SWEEP_QUEUED);
     return;
   }
   const bool with_last_line = end->signal == 0 || !child->is_program; /* a supervisor's last line is that of the kill */
   sweep_end_record_failure(set->root, child->id, job->restarted_attempt, end->reason, with_last_line);
+  set_condition(set, job, SWEEP_FAILED);
   set->ended.failed++;
 }
 
 static void handle_end(JobSet *set, Job *job, const SweepChild *child, const SweepEnd *end) {
   if (end->is_done) {
+    set_condition(set, job, SWEEP_FINISHED);
     set->ended.finished++;
-    job->is_stopped_by_rule = false;
-  } else if (end->cause == SWEEP_CAUSE_STOPPED || end->cause == SWEEP_CAUSE_RULE) {
-    set->ended.stopped += end->cause == SWEEP_CAUSE_RULE;
-  } else if (end->has_other_owner) {
-    set_phase(set, job, JOB_EXTERNAL);
-  } else {
+  } else if (end->cause == SWEEP_CAUSE_RULE) {
+    set_condition(set, job, SWEEP_STOPPED_BY_RULE);
+    set->ended.stopped++;
+  } else if (end->cause == SWEEP_CAUSE_STOPPED) {
+    set_condition(set, job, SWEEP_STOPPED);
+  } else if (!end->has_other_owner) { /* otherwise it runs, and is external */
     handle_failure(set, job, child, end);
   }
 }
@@ -485,13 +477,12 @@ bool job_set_end(JobSet *set, const SweepChild *child, const SweepEnd *end) {
   Job *job = find_child(set, child);
   if (!job) return false;
   job->child = NULL;
-  job->is_stopped_by_rule = child->requested == SWEEP_CAUSE_RULE;
-  set_phase(set, job, JOB_ENDED);
+  set->children--;
 
   const bool was_stopped = end->cause == SWEEP_CAUSE_STOPPED && child->requested == SWEEP_CAUSE_STOPPED;
   if (was_stopped && !is_stopped_by_user(set, job)) { /* it was submitted again meanwhile */
     job->starts = 0;
-    set_phase(set, job, JOB_WAITING);
+    set_condition(set, job, SWEEP_QUEUED);
   } else {
     handle_end(set, job, child, end);
   }

@@ -245,8 +245,8 @@ static int print_script(const char *root, const SweepPlan *plan, int64_t array) 
     code = core_error(
         CORE_FAIL,
         "%s: there is nothing to submit (%zu runs are finished, %zu in the queue, %zu running, %zu diverged)", name,
-        result.runs[SWEEP_RUN_FINISHED],
-         result.runs[SWEEP_RUN_QUEUED], result.runs[SWEEP_RUN_RUNNING], result.runs[SWEEP_RUN_DIVERGED]);
+        result.runs[SWEEP_FINISHED], result.runs[SWEEP_QUEUED], result.runs[SWEEP_RUNNING],
+        result.runs[SWEEP_DIVERGED]);
   else if (code == CORE_OK && !preview.script.length)
     code = core_error(CORE_USAGE, "--script %lld: %s makes arrays 0 to %lld", (long long)array, name,
                       (long long)preview.arrays - 1);

@@ -45,18 +45,6 @@ typedef struct Evidence {
   SweepRunStatus *status; /* result */
 } Evidence;
 
-static const char *const condition_names[SWEEP_CONDITIONS] = {
-    "not submitted", "queued",          "held",    "suspended",     "starting",  "running",
-    "finished",      "stopped by rule", "stopped", "lost",          "orphaned",  "cancelled",
-    "failed",        "diverged",        "out of memory", "time limit", "node failure"};
-
-const char *sweep_condition_name(SweepCondition condition) {
-  CORE_CHECK((unsigned)condition < SWEEP_CONDITIONS);
-  return condition_names[condition];
-}
-
-bool sweep_condition_needs_attention(SweepCondition condition) { return condition >= SWEEP_STOPPED; }
-
 #define SET_REASON(e, ...) snprintf((e)->status->text, sizeof(e)->status->text, __VA_ARGS__)
 
 /* ---- evidence ---------------------------------------------------------------------------------------------------- */

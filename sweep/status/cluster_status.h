@@ -5,31 +5,7 @@
 #include "slurm/cluster.h"
 #include "sweep/status/failures.h"
 #include "sweep/status/progress.h"
-
-/* Conditions of a run. StoreStatus is what the run itself reports; a condition adds what Slurm knows. */
-typedef enum SweepCondition {
-  SWEEP_NOT_SUBMITTED,
-  SWEEP_QUEUED,
-  SWEEP_HELD,
-  SWEEP_SUSPENDED,
-  SWEEP_STARTING,
-  SWEEP_RUNNING,
-  SWEEP_FINISHED,
-  SWEEP_STOPPED_BY_RULE,
-  /* These and all below need attention: */
-  SWEEP_STOPPED,
-  SWEEP_LOST,
-  SWEEP_ORPHANED, /* its parent run has failed */
-  SWEEP_CANCELLED,
-  SWEEP_FAILED,
-  SWEEP_DIVERGED,
-  SWEEP_OUT_OF_MEMORY,
-  SWEEP_TIME_LIMIT,
-  SWEEP_NODE_FAILURE,
-  SWEEP_CONDITIONS
-} SweepCondition;
-const char *sweep_condition_name(SweepCondition condition); /* "out of memory" */
-bool sweep_condition_needs_attention(SweepCondition condition);
+#include "sweep/supervise/condition.h"
 
 typedef struct SweepRunStatus {
   SweepCondition condition;
