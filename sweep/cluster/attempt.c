@@ -128,16 +128,10 @@ static int launch(SweepArrayTask *task, size_t slot, SweepAttempt *attempt, cons
   TRY(store_path_run(task->root, attempt->id, "log.txt", log));
   attempt->log_start = sweep_joblog_size(log);
 
-  const SweepTrainer trainer = {.root = task->root,
-                                .id = attempt->id,
-                                .sweep = task->name,
-                                .config = config,
-                                .from_start = is_restart,
-                                .force = task->batch.force,
-                                .threads = (int)settings->cpus_per_run,
-                                .ranks = (int)settings->ranks_per_run,
-                                .nodes = (int)settings->nodes,
-                                .mpi = settings->mpi,
+  const SweepTrainer trainer = {.root = task->root, .id = attempt->id, .sweep = task->name, .config = config,
+                                .from_start = is_restart, .force = task->batch.force,
+                                .threads = (int)settings->cpus_per_run, .ranks = (int)settings->ranks_per_run,
+                                .nodes = (int)settings->nodes, .mpi = settings->mpi,
                                 .slot = settings->runs_per_task > 1 ? (int)slot : -1,
                                 .gpus_per_run = settings->gpus_per_run};
 

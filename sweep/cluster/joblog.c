@@ -39,15 +39,6 @@ static SweepCause parse_line(const char *line) {
   return SWEEP_CAUSE_CANCELLED;
 }
 
-/* Returns the precedence of a cause that slurmstepd reports. */
-static int rank_cause(SweepCause cause) {
-  static const SweepCause ascending[] = {SWEEP_CAUSE_CANCELLED, SWEEP_CAUSE_TIME_LIMIT, SWEEP_CAUSE_PREEMPTED,
-                                         SWEEP_CAUSE_OUT_OF_MEMORY};
-  for (int i = 0; i < (int)(sizeof ascending / sizeof *ascending); i++)
-    if (ascending[i] == cause) return 1 + i;
-  return 0;
-}
-
 /* Whether slurmstepd printed the line. */
 static bool is_from_slurmstepd(const char *line) {
   if (strstr(line, "slurmstepd")) return true;
@@ -56,6 +47,8 @@ static bool is_from_slurmstepd(const char *line) {
 }
 
 SweepCause sweep_joblog_parse_cause(const char *text, int64_t slurm_job) {
+  static const int precedence[] = {[SWEEP_CAUSE_CANCELLED] = 1, [SWEEP_CAUSE_TIME_LIMIT] = 2,
+                                   [SWEEP_CAUSE_PREEMPTED] = 3, [SWEEP_CAUSE_OUT_OF_MEMORY] = 4};
   SweepCause cause = SWEEP_CAUSE_NONE;
   char line[512];
   while (*text) {
@@ -64,21 +57,18 @@ SweepCause sweep_joblog_parse_cause(const char *text, int64_t slurm_job) {
     text += length + (text[length] == '\n');
     if (!is_from_slurmstepd(line) || !is_about_job(line, slurm_job)) continue;
     const SweepCause line_cause = parse_line(line);
-    if (rank_cause(line_cause) > rank_cause(cause)) cause = line_cause;
+    if (precedence[line_cause] > precedence[cause]) cause = line_cause;
   }
   return cause;
-}
-
-static bool read_text(const char *path, char **text, size_t *size) {
-  const bool is_read = core_files_exists(path) && core_files_read(path, 0, text, size) == CORE_OK;
-  if (!is_read) core_error_clear();
-  return is_read;
 }
 
 SweepCause sweep_joblog_read_cause(const char *path, int64_t offset, int64_t slurm_job) {
   char *text;
   size_t size;
-  if (!read_text(path, &text, &size)) return SWEEP_CAUSE_NONE;
+  if (!core_files_exists(path) || core_files_read(path, 0, &text, &size) != CORE_OK) {
+    core_error_clear();
+    return SWEEP_CAUSE_NONE;
+  }
   const SweepCause cause =
     (uint64_t)offset < size ? sweep_joblog_parse_cause(text + offset, slurm_job) : SWEEP_CAUSE_NONE;
   free(text);
@@ -88,17 +78,6 @@ SweepCause sweep_joblog_read_cause(const char *path, int64_t offset, int64_t slu
 int64_t sweep_joblog_size(const char *path) {
   struct stat file;
   return stat(path, &file) == 0 ? (int64_t)file.st_size : 0;
-}
-
-void sweep_joblog_last_line(const char *path, char *line, size_t size) {
-  char *text;
-  size_t length;
-  line[0] = '\0';
-  if (!read_text(path, &text, &length)) return;
-  while (length > 0 && text[length - 1] == '\n') text[--length] = '\0';
-  const char *last = strrchr(text, '\n');
-  snprintf(line, size, "%s", last ? last + 1 : text);
-  free(text);
 }
 
 const char *sweep_joblog_find_obstacle(const char *root, const char *name, const SweepArray *array,

@@ -18,10 +18,6 @@ SweepCause sweep_joblog_read_cause(const char *path, int64_t offset, int64_t slu
 /* Returns the file's size, as an offset for later; 0 if it is absent. */
 int64_t sweep_joblog_size(const char *path);
 
-/* Copies the last line of a batch script's output, e.g. the error of a missing module before the run started. "" if
- * there is none. */
-void sweep_joblog_last_line(const char *path, char *line, size_t size);
-
 /* Returns why Slurm could not open the output of an array's batch scripts, as far as this machine can tell; NULL: it
  * can. path: that file. */
 const char *sweep_joblog_find_obstacle(const char *root, const char *name, const SweepArray *array,

@@ -149,19 +149,13 @@ static SweepCause classify_signal(const Task *task, int signal) {
   }
 }
 
-static const char *describe_stop(SweepCause cause) {
-  switch (cause) {
-    case SWEEP_CAUSE_TIME_LIMIT: return "the time limit is near";
-    case SWEEP_CAUSE_PREEMPTED: return "preempted";
-    case SWEEP_CAUSE_CANCELLED: return "cancelled or requeued";
-    default: return "terminated";
-  }
-}
-
 static void stop_runs(Task *task, int signal) {
+  static const char *const descriptions[] = {
+    [SWEEP_CAUSE_TIME_LIMIT] = "the time limit is near", [SWEEP_CAUSE_STOPPED] = "terminated",
+    [SWEEP_CAUSE_PREEMPTED] = "preempted", [SWEEP_CAUSE_CANCELLED] = "cancelled or requeued"};
   const SweepCause cause = classify_signal(task, signal);
   if (task->stop == SWEEP_CAUSE_NONE)
-    core_info("signal %d: %s; the runs save a checkpoint and stop", signal, describe_stop(cause));
+    core_info("signal %d: %s; the runs save a checkpoint and stop", signal, descriptions[cause]);
   if (cause > task->stop) task->stop = cause;
   for (size_t i = 0; i < task->count; i++)
     if (task->attempts[i].child) sweep_supervisor_stop(task->attempts[i].child, SWEEP_CAUSE_STOPPED);

@@ -10,7 +10,7 @@
 #include "sweep/stop/decide.h"
 
 enum {
-  DECISION_REST = 20,  /* minimum pause between decisions, in multiples of the time that one takes */
+  DECISION_PAUSE = 20, /* minimum pause between decisions, in multiples of the time that one takes */
   SUBMIT_TRIES = 30,
   SUBMIT_RETRY_S = 2
 };
@@ -66,7 +66,7 @@ static bool decide(SweepTaskRule *rule, bool now) {
 void sweep_task_rule_poll(SweepTaskRule *rule) {
   SweepPromoteResult result;
   if (!rule->is_active) return;
-  const double pause_s = fmax(rule->interval_s, DECISION_REST * rule->decision_s);
+  const double pause_s = fmax(rule->interval_s, DECISION_PAUSE * rule->decision_s);
   const bool is_due = core_clock_s() - rule->decided_at_s > pause_s;
   if (is_due && decide(rule, false) && sweep_promote(rule->root, rule->name, &result) != CORE_OK)
     core_error_clear(); /* the next poll, or the last task, retries */

@@ -26,7 +26,7 @@
 enum {
   POLL_MS = 500,
   IMPORT_INTERVAL_S = 20,
-  IMPORT_REST = 20,       /* minimum pause between imports, in multiples of their duration */
+  IMPORT_PAUSE = 20,      /* minimum pause between imports, in multiples of their duration */
   FINAL_IMPORT_RETRY_S = 2,
   START_WAIT_S = 60
 };
@@ -137,7 +137,7 @@ static bool is_import_due(const Executor *executor) {
   double interval_s = IMPORT_INTERVAL_S;
   for (size_t i = 0; i < executor->set_count; i++)
     interval_s = fmin(interval_s, job_set_rule_interval_s(executor->sets[i]));
-  return core_clock_s() - executor->import_start_s > fmax(interval_s, IMPORT_REST * executor->import_duration_s);
+  return core_clock_s() - executor->import_start_s > fmax(interval_s, IMPORT_PAUSE * executor->import_duration_s);
 }
 
 static bool is_idle(const JobSet *set) {

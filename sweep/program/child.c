@@ -1,4 +1,4 @@
-/* Builds the command line and the environment, starts the program and judges its exit (child.h). */
+/* Builds the command line and the environment, starts the program, reads its pipes and judges its exit (child.h). */
 #include "sweep/program/child.h"
 
 #include <errno.h>
@@ -20,7 +20,10 @@
 #include "core/version.h"
 #include "sweep/supervise/process.h"
 
-enum { ARGUMENTS_MAX = 65536 };
+enum {
+  ARGUMENTS_MAX = 65536,
+  LOG_BYTES_MAX = 64 << 20      /* limit of a program's output in log.txt, per attempt */
+};
 
 /* Arguments of the whole command line: launcher, shell for setup, command, resume. */
 typedef struct Arguments {
@@ -39,10 +42,10 @@ static void add_argument(Arguments *arguments, const char *argument) {
 /* Adds a shell that runs the setup. `exec "$@"` passes the command's arguments on unchanged, so the shell parses only
  * the setup. */
 static void add_setup(Arguments *arguments, const char *setup) {
-  static const char rest[] = "\nstatus=$?\n[ $status -eq 0 ] || { echo \"setup failed with exit code $status\" >&2; "
+  static const char end[] = "\nstatus=$?\n[ $status -eq 0 ] || { echo \"setup failed with exit code $status\" >&2; "
                              "exit $status; }\nexec \"$@\"\n";
   CoreText text = {0};
-  core_text_appendf(&text, "%s%s", setup, rest);
+  core_text_appendf(&text, "%s%s", setup, end);
   arguments->setup = text.data;
   const char *shell = core_process_exists("bash") ? "bash" : "sh";
   add_argument(arguments, shell);
@@ -230,3 +233,40 @@ bool program_child_has_used_cpu(const ProgramChild *child) {
   const int signal = program_child_signal(child);
   return signal == SIGXCPU || (signal == SIGKILL && sweep_process_is_cpu_limit(child->cpu_s, child->cpu_limit_s));
 }
+
+/* ---- its output -------------------------------------------------------------------------------------------------- */
+
+void program_output_add(ProgramOutput *output, const char *bytes, size_t count) {
+  if (output->logged_bytes >= LOG_BYTES_MAX) return;
+  fwrite(bytes, 1, count, output->log);
+  output->logged_bytes += (int64_t)count;
+  if (output->logged_bytes >= LOG_BYTES_MAX)
+    core_warn("the program has printed %d MiB; further output is not logged", LOG_BYTES_MAX >> 20);
+}
+
+static void add_error_line(void *context, const char *line, size_t length) {
+  ProgramOutput *output = context;
+  program_reason_add(&output->reason, line, length);
+}
+
+static void read_pipe(ProgramOutput *output, int *fd, bool is_error) {
+  char buffer[65536];
+  ssize_t bytes_read = -1;
+  for (int i = 0; *fd >= 0 && i < 64; i++) {
+    bytes_read = read(*fd, buffer, sizeof buffer);
+    if (bytes_read <= 0) break;
+    program_output_add(output, buffer, (size_t)bytes_read);
+    if (is_error) program_tail_bytes(&output->error, buffer, (size_t)bytes_read, add_error_line, output);
+  }
+  fflush(output->log);
+  if (bytes_read != 0) return;
+  close(*fd);
+  *fd = -1;
+}
+
+void program_output_read(ProgramOutput *output, ProgramChild *child) {
+  read_pipe(output, &child->out, false);
+  read_pipe(output, &child->error, true);
+}
+
+void program_output_end(ProgramOutput *output) { program_tail_end(&output->error, add_error_line, output); }

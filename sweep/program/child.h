@@ -3,11 +3,14 @@
 #define SWEEP_PROGRAM_CHILD_H
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "core/config/config.h"
 #include "core/config/script.h"
 #include "sweep/program/code_watch.h"
+#include "sweep/program/reason.h"
+#include "sweep/program/tail.h"
 
 typedef struct ProgramStart {
   const CoreConfig *config;
@@ -45,5 +48,22 @@ void program_child_close(ProgramChild *child);
 int program_child_signal(const ProgramChild *child);
 /* Whether it was killed because its CPU time reached its limit (ulimit -t). */
 bool program_child_has_used_cpu(const ProgramChild *child);
+
+/* ---- its output -------------------------------------------------------------------------------------------------- */
+
+/* The program's output: copied to the run's log up to a limit; standard error is scanned for the reason of a failure. */
+typedef struct ProgramOutput {
+  FILE *log;
+  int64_t logged_bytes;         /* bytes of the program's output in the log */
+  ProgramTail error;            /* standard error, split into lines */
+  ProgramReason reason;         /* explanation of a failure in standard error */
+} ProgramOutput;
+
+/* Copies bytes to the log. */
+void program_output_add(ProgramOutput *output, const char *bytes, size_t count);
+/* Reads and logs what is in the program's pipes. Closes a pipe at its end, which is not an error. */
+void program_output_read(ProgramOutput *output, ProgramChild *child);
+/* Ends an incomplete last line of standard error. */
+void program_output_end(ProgramOutput *output);
 
 #endif

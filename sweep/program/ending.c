@@ -18,8 +18,8 @@ static bool has_reached_end(const ProgramEnding *ending) {
 
 /* Whether the first process ended as if all was done, before the known last step, and others still ran: a wrapper that
  * does not wait for the program. */
-static bool has_abandoned_rest(const ProgramEnding *ending) {
-  return ending->has_left_rest && ending->config->train.total_steps > 0 && !has_reached_end(ending);
+static bool has_abandoned_processes(const ProgramEnding *ending) {
+  return ending->has_left_processes && ending->config->train.total_steps > 0 && !has_reached_end(ending);
 }
 
 StoreStatus program_ending_status(const ProgramEnding *ending) {
@@ -28,7 +28,7 @@ StoreStatus program_ending_status(const ProgramEnding *ending) {
   if (ending->is_stalled || ending->changed_code) return STORE_FAILED;
   if (code == CORE_OK && has_reached_end(ending)) return STORE_FINISHED;
   if (ending->was_stopped || code == CORE_REQUEUE) return STORE_STOPPED;
-  return code == CORE_OK && !has_abandoned_rest(ending) ? STORE_FINISHED : STORE_FAILED;
+  return code == CORE_OK && !has_abandoned_processes(ending) ? STORE_FINISHED : STORE_FAILED;
 }
 
 bool program_ending_is_kill(const ProgramEnding *ending) {

@@ -19,7 +19,7 @@ typedef struct ProgramEnding {
   bool was_stopped;             /* it was asked to stop before it ended */
   bool is_stalled;              /* it was ended since it logged nothing */
   const char *changed_code;     /* file whose change while the program started ended it; NULL: none */
-  bool has_left_rest;           /* its first process ended by itself, and others had to be ended */
+  bool has_left_processes;           /* its first process ended by itself, and others had to be ended */
 } ProgramEnding;
 
 /* Returns the status of the run. A program that was asked to stop is stopped, whatever its exit code, since many do not

@@ -22,7 +22,6 @@
 #include "sweep/program/code_watch.h"
 #include "sweep/program/ending.h"
 #include "sweep/program/logs.h"
-#include "sweep/program/output.h"
 #include "sweep/program/source.h"
 #include "sweep/program/tree.h"
 #include "sweep/spec/sweep.h"
@@ -31,7 +30,7 @@
 
 enum {
   TICK_MS = 250,
-  REST_S = 5,                   /* time of processes that outlive the first one before they are told to end */
+  OTHERS_S = 5,                 /* time of processes that outlive the first one before they are told to end */
   SILENCE_MIN_S = 60,           /* a run without records for longer is silent, */
   SILENCE_GAPS = 3,             /* if that is three times its longest gap between records */
   METRICS_INTERVAL_MS = 500,
@@ -55,6 +54,7 @@ typedef struct Supervisor {
   char dir[CORE_PATH_MAX], settings[CORE_PATH_MAX]; /* SWEEP_DIR, SWEEP_CONFIG */
   char directory[CORE_PATH_MAX];   /* the program's working directory */
   CoreConfig config;
+  CoreScriptRun run;               /* what the command may name */
   StoreLease *lease;
   StoreState state;
   ProgramOutput output;
@@ -64,10 +64,8 @@ typedef struct Supervisor {
   int signals;                     /* descriptor of sweep_signals_open */
   ProgramChild child;
   ProgramCodeWatch code;        /* files of its code that others can change */
-  const char *changed_code;     /* the one that was changed while the program started; NULL: none */
   ProgramTreeStop told;         /* the processes that were told to stop */
-  bool is_stalled;              /* told to stop because it logged nothing */
-  bool has_left_rest;           /* its first process ended, and others had to be told to */
+  ProgramEnding ending;         /* evidence of its end, as far as it is known */
   double grace_s, stall_s;      /* `grace` and `stall` */
   /* Monotonic times; 0: not yet. */
   double start_s;               /* start of the attempt */
@@ -80,10 +78,6 @@ typedef struct Supervisor {
   bool is_write_failing;        /* the logs could not be written last time */
   bool has_told_names;          /* the log tells of missing metrics */
 } Supervisor;
-
-static CoreScriptRun make_run(const Supervisor *s) {
-  return (CoreScriptRun){.id = s->id, .dir = s->dir, .config = s->settings, .seed = s->config.train.seed};
-}
 
 static void echo_output(void *context, const char *bytes, size_t count) {
   program_output_add(&((Supervisor *)context)->output, bytes, count);
@@ -165,9 +159,11 @@ static void request_stop(Supervisor *s, int signal, pid_t sender) {
 static void wait_events(Supervisor *s) {
   const int pipes[] = {s->child.out, s->child.error};
   pid_t sender;
-  sweep_signals_wait(s->signals, pipes, sizeof pipes / sizeof *pipes, TICK_MS);
-  for (int signal; (signal = sweep_signals_take(s->signals, &sender)) > 0;)
+  int signal, timeout_ms = TICK_MS;
+  while ((signal = sweep_signals_wait(s->signals, pipes, 2, timeout_ms, &sender)) > 0) {
+    timeout_ms = 0;
     if (signal != SIGCHLD && signal != SIGPIPE) request_stop(s, signal, sender);
+  }
   program_output_read(&s->output, &s->child);
 }
 
@@ -175,7 +171,7 @@ static void wait_events(Supervisor *s) {
 static void end_stalled(Supervisor *s) {
   const double silent_s = core_clock_s() - s->record_s;
   if (s->stall_s <= 0 || silent_s < s->stall_s || s->told.start_s > 0 || s->child.has_ended) return;
-  s->is_stalled = true;
+  s->ending.is_stalled = true;
   core_warn("no record for %.0f s (stall); the program is ended", silent_s);
   program_tree_tell(&s->told, SIGTERM, false);
 }
@@ -183,23 +179,23 @@ static void end_stalled(Supervisor *s) {
 /* Kills a program whose code is changed while its interpreter may be opening it. */
 static void end_changed(Supervisor *s) {
   const bool has_setup = *core_script_text(s->config.program, CORE_SCRIPT_setup) || s->options->launcher.count > 0;
-  if (s->changed_code || core_clock_s() - s->start_s > (has_setup ? SETUP_OPENING_S : OPENING_S)) return;
-  s->changed_code = program_code_watch_find_changed(&s->code);
-  if (!s->changed_code) return;
+  if (s->ending.changed_code || core_clock_s() - s->start_s > (has_setup ? SETUP_OPENING_S : OPENING_S)) return;
+  s->ending.changed_code = program_code_watch_find_changed(&s->code);
+  if (!s->ending.changed_code) return;
   kill(-s->child.process, SIGKILL);
   sweep_processes_kill(s->id, s->dir);
 }
 
 /* Handles the end of the first process: the others have a moment, then they are told to stop. */
-static void end_rest(Supervisor *s) {
+static void end_leftovers(Supervisor *s) {
   char name[64];
   if (!s->child.has_ended) return;
   if (s->ended_s <= 0) {
     s->ended_s = core_clock_s();
     program_source_read(s->source, PROGRAM_RUNNING, &s->sink); /* its children may still have event files open */
   }
-  if (s->told.start_s > 0 || core_clock_s() - s->ended_s < REST_S) return;
-  s->has_left_rest = true;
+  if (s->told.start_s > 0 || core_clock_s() - s->ended_s < OTHERS_S) return;
+  s->ending.has_left_processes = true;
   const size_t count = program_tree_count(name, sizeof name);
   core_warn("the program has ended, but %zu of its processes (%s) run; they are ended", count, name);
   program_tree_tell(&s->told, SIGTERM, false);
@@ -211,7 +207,7 @@ static void watch(Supervisor *s) {
     wait_events(s);
     end_changed(s);
     end_stalled(s);
-    end_rest(s);
+    end_leftovers(s);
     if (!program_tree_continue(&s->told, s->grace_s)) break;
     if (core_clock_s() - s->metrics_read_s >= 0.001 * METRICS_INTERVAL_MS) read_metrics(s, PROGRAM_RUNNING);
     if (core_clock_s() - s->state_write_s >= STORE_HEARTBEAT_S) {
@@ -232,12 +228,14 @@ static void watch(Supervisor *s) {
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-static ProgramEnding make_ending(const Supervisor *s, const CoreScriptRun *run) {
-  const bool is_stop_first = s->stop_s <= s->ended_s || s->has_left_rest || program_child_signal(&s->child) == SIGTERM;
-  return (ProgramEnding){.child = &s->child, .config = &s->config, .run = run, .directory = s->directory,
-                         .reason = s->output.reason.text, .step = program_logs_step(s->logs),
-                         .was_stopped = s->stop_s > 0 && is_stop_first, .is_stalled = s->is_stalled,
-                         .changed_code = s->changed_code, .has_left_rest = s->has_left_rest};
+/* Completes the evidence after the program's last process has ended. */
+static void conclude(Supervisor *s) {
+  ProgramEnding *ending = &s->ending;
+  const bool is_stop_first =
+    s->stop_s <= s->ended_s || ending->has_left_processes || program_child_signal(&s->child) == SIGTERM;
+  ending->was_stopped = s->stop_s > 0 && is_stop_first;
+  ending->reason = s->output.reason.text;
+  ending->step = program_logs_step(s->logs);
 }
 
 /* Describes a finished run without metrics, probably a mistake, for `sweep status --runs`. */
@@ -273,21 +271,20 @@ static void remove_output(Supervisor *s) {
 }
 
 static int finish(Supervisor *s) {
-  const CoreScriptRun run = make_run(s);
   read_metrics(s, program_child_signal(&s->child) == 0 ? PROGRAM_ENDED : PROGRAM_KILLED);
-  const ProgramEnding ending = make_ending(s, &run);
+  conclude(s);
 
   s->state.message[0] = '\0';
-  s->state.status = program_ending_status(&ending);
+  s->state.status = program_ending_status(&s->ending);
   if (store_status_is_broken(s->state.status))
-    program_ending_describe(&ending, s->state.message, sizeof s->state.message);
+    program_ending_describe(&s->ending, s->state.message, sizeof s->state.message);
 
   judge_metrics(s);
   if (s->state.status == STORE_FINISHED || s->state.status == STORE_DIVERGED) program_logs_trim(s->logs);
   s->is_write_failing = program_logs_end(s->logs) != CORE_OK;
   if (s->is_write_failing) core_warn("%s", core_error_message());
 
-  const bool is_killed = program_ending_is_kill(&ending); /* this process dies likewise, so that its parent decides */
+  const bool is_killed = program_ending_is_kill(&s->ending); /* this process dies likewise, so that its parent decides */
   if (is_killed) s->state.status = STORE_RUNNING;
   else s->state.finished_unix_s = core_clock_unix_s();
   const StoreStatus final_status = s->state.status;
@@ -310,11 +307,10 @@ static int finish(Supervisor *s) {
 /* ---- the beginning ----------------------------------------------------------------------------------------------- */
 
 /* Imports metrics of the last attempt that its supervisor did not record, since it was killed. */
-static int import_rest(Supervisor *s) {
-  const CoreScriptRun run = make_run(s);
+static int import_unrecorded(Supervisor *s) {
   const int attempt = s->state.attempt;
   if (attempt < 1) return CORE_OK;
-  TRY(program_source_open(s->config.program, &run, s->directory, s->home, attempt, &s->source));
+  TRY(program_source_open(s->config.program, &s->run, s->directory, s->home, attempt, &s->source));
   int code = program_logs_open(s->root, s->id, attempt, &s->config, &s->logs);
   if (code == CORE_OK) code = program_source_read(s->source, PROGRAM_KILLED, &s->sink);
   if (code == CORE_OK) code = program_logs_end(s->logs);
@@ -367,7 +363,6 @@ static void begin_state(Supervisor *s) {
 }
 
 static int start(Supervisor *s) {
-  const CoreScriptRun run = make_run(s);
   const bool continues = s->state.attempt > 0 && !s->options->from_start;
 
   const int killed = sweep_processes_kill(s->id, s->dir);
@@ -378,9 +373,9 @@ static int start(Supervisor *s) {
   TRY(core_files_make_directories(s->dir));
   TRY(write_settings(s));
 
-  TRY(import_rest(s));
+  TRY(import_unrecorded(s));
   begin_state(s);
-  TRY(program_source_open(s->config.program, &run, s->directory, s->home, s->state.attempt, &s->source));
+  TRY(program_source_open(s->config.program, &s->run, s->directory, s->home, s->state.attempt, &s->source));
   TRY(program_logs_open(s->root, s->id, s->state.attempt, &s->config, &s->logs));
   program_logs_reserve(s->logs, &s->sink.names);
   if (s->options->from_start) program_logs_clear(s->logs);
@@ -394,7 +389,7 @@ static int start(Supervisor *s) {
   s->sink.on_output = echo_output;
   TRY(store_run_state_write(s->root, s->id, &s->state));
 
-  const ProgramStart started = {.config = &s->config, .run = run, .directory = s->directory,
+  const ProgramStart started = {.config = &s->config, .run = s->run, .directory = s->directory,
                                 .metrics = program_source_metrics(s->source),
                                 .output = program_source_output(s->source), .attempt = s->state.attempt,
                                 .code = &s->code, .continues = continues, .threads = s->options->threads,
@@ -440,6 +435,8 @@ static int open_run(Supervisor *s, bool *is_done) {
     return core_error(CORE_FAIL, "%s: changed after its creation: it describes %s", path,
                       s->config.program ? found : "a run of the trainer");
   TRY(core_script_directory(s->config.program, s->directory));
+  s->run = (CoreScriptRun){.id = s->id, .dir = s->dir, .config = s->settings, .seed = s->config.train.seed};
+  s->ending = (ProgramEnding){.child = &s->child, .config = &s->config, .run = &s->run, .directory = s->directory};
 
   TRY(store_run_acquire(s->root, s->id, &s->lease));
   TRY(store_run_state_read(s->root, s->id, true, &s->state));

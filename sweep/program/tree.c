@@ -214,7 +214,7 @@ void program_tree_tell(ProgramTreeStop *stop, int signal, bool are_told) {
 }
 
 /* Tells further processes. elapsed: fraction of the grace time. */
-static void tell_rest(ProgramTreeStop *stop, double elapsed) {
+static void tell_remaining(ProgramTreeStop *stop, double elapsed) {
   Snapshot snapshot = take_snapshot(stop->signal);
   bool has_responsible = false;
   for (size_t i = 0; i < snapshot.count; i++) {
@@ -233,12 +233,12 @@ static void tell_rest(ProgramTreeStop *stop, double elapsed) {
   free(snapshot.items);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- the whole tree ------------------------------------------------------------------------------------------------- */
 
 void program_tree_adopt(void) { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 /* Kills all processes. Those forked meanwhile may remain. */
-static void kill_all(void) {
+static void kill_tree(void) {
   Snapshot snapshot = take_snapshot(0);
   for (size_t i = 0; i < snapshot.count; i++) {
     const Process *process = &snapshot.items[i];
@@ -252,14 +252,14 @@ bool program_tree_continue(ProgramTreeStop *stop, double grace_s) {
   if (stop->start_s <= 0) return true;
   const double elapsed_s = core_clock_s() - stop->start_s;
   if (elapsed_s < grace_s) {
-    tell_rest(stop, elapsed_s / grace_s);
+    tell_remaining(stop, elapsed_s / grace_s);
     return true;
   }
   if (stop->killed_s <= 0) {
     core_warn("the program has not stopped within %g s (grace); killing its processes", grace_s);
     stop->killed_s = core_clock_s();
   }
-  kill_all();
+  kill_tree();
   return core_clock_s() - stop->killed_s < KILL_WAIT_S;
 }
 

@@ -93,7 +93,7 @@ static void read_script_output(const Evidence *e, char *line, size_t size) {
   char path[CORE_PATH_MAX];
   line[0] = '\0';
   if (sweep_batch_output(classifier->root, classifier->progress->name, array->batch, array->array, path) == CORE_OK)
-    sweep_joblog_last_line(path, line, size);
+    sweep_end_read_last_line(path, line, size);
 }
 
 /* Returns the last line of the batch script's output if no run of the array has started; "" if there is none, or if it

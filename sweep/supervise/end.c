@@ -73,35 +73,45 @@ SweepEnd sweep_end_judge(const SweepChild *child, int status, const struct rusag
 
 /* ---- failures ---------------------------------------------------------------------------------------------------- */
 
-/* Copies the last line of the run's log that is not blank, without the program's name; "": none. */
-static void read_last_line(const char *root, const char *id, char *line, size_t capacity) {
-  static const char *const names[] = {"trainer: ", "sweep: "};
-  char path[CORE_PATH_MAX], *data;
+void sweep_end_read_last_line(const char *path, char *line, size_t capacity) {
+  char *text;
   size_t size;
   line[0] = '\0';
+  if (!core_files_exists(path) || core_files_read(path, 0, &text, &size) != CORE_OK) {
+    core_error_clear();
+    return;
+  }
+
+  while (size > 0 && (text[size - 1] == '\n' || text[size - 1] == ' ')) text[--size] = '\0';
+  const char *newline = strrchr(text, '\n');
+  snprintf(line, capacity, "%s", newline ? newline + 1 : text);
+  free(text);
+}
+
+/* Appends the last line of the run's log, without the program's name. */
+static void append_last_line(const char *root, const char *id, StoreState *state) {
+  static const char *const names[] = {"trainer: ", "sweep: "};
+  char path[CORE_PATH_MAX], line[256];
+  const size_t length = strlen(state->message);
   if (store_path_run(root, id, "log.txt", path) != CORE_OK) return;
-  if (core_files_read(path, 0, &data, &size) != CORE_OK) return;
+  sweep_end_read_last_line(path, line, sizeof line);
 
-  while (size > 0 && (data[size - 1] == '\n' || data[size - 1] == ' ')) data[--size] = '\0';
-  const char *newline = strrchr(data, '\n'), *start = newline ? newline + 1 : data;
+  const char *message = line;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strncmp(start, names[i], strlen(names[i])) == 0) start += strlen(names[i]);
-
-  snprintf(line, capacity, "%s", start);
-  free(data);
+    if (strncmp(message, names[i], strlen(names[i])) == 0) message += strlen(names[i]);
+  if (*message) snprintf(state->message + length, sizeof state->message - length, "; last message: %s", message);
 }
 
 void sweep_end_record_failure(const char *root, const char *id, int64_t restarted_attempt, const char *reason,
                               bool with_last_line) {
   StoreState state;
-  char line[256] = "";
   if (store_run_state_read(root, id, true, &state) != CORE_OK) core_warn("%s", core_error_message());
   if (store_status_is_broken(state.status) || state.status == STORE_RUNNING) return;
   if (state.status == STORE_FINISHED && state.attempt > restarted_attempt) return;
 
-  if (with_last_line) read_last_line(root, id, line, sizeof line);
   state.status = STORE_FAILED;
   state.finished_unix_s = core_clock_unix_s();
-  snprintf(state.message, sizeof state.message, "%s%s%s", reason, line[0] ? "; last message: " : "", line);
+  snprintf(state.message, sizeof state.message, "%s", reason);
+  if (with_last_line) append_last_line(root, id, &state);
   if (store_run_state_write(root, id, &state) != CORE_OK) core_warn("%s", core_error_message());
 }

@@ -53,4 +53,7 @@ SweepEnd sweep_end_judge(const SweepChild *child, int status, const struct rusag
 void sweep_end_record_failure(const char *root, const char *id, int64_t restarted_attempt, const char *reason,
                               bool with_last_line);
 
+/* Copies the last line of a log that is not blank; "": none. */
+void sweep_end_read_last_line(const char *path, char *line, size_t capacity);
+
 #endif

@@ -98,17 +98,14 @@ int sweep_signals_open(const int *signals, size_t count, int *fd) {
   return *fd < 0 ? core_error_errno(CORE_FAIL, "cannot wait for signals") : CORE_OK;
 }
 
-void sweep_signals_wait(int fd, const int *inputs, size_t count, int timeout_ms) {
+int sweep_signals_wait(int fd, const int *inputs, size_t count, int timeout_ms, pid_t *sender) {
   enum { INPUTS_MAX = 8 };
+  struct signalfd_siginfo info;
   struct pollfd polled[1 + INPUTS_MAX] = {{.fd = fd, .events = POLLIN}};
   CORE_CHECK(count <= INPUTS_MAX);
   for (size_t i = 0; i < count; i++) polled[1 + i] = (struct pollfd){.fd = inputs[i], .events = POLLIN};
   if (poll(polled, (nfds_t)(1 + count), timeout_ms) < 0 && errno != EINTR) usleep((useconds_t)timeout_ms * 1000);
-}
 
-int sweep_signals_take(int fd, pid_t *sender) {
-  struct signalfd_siginfo info;
-  *sender = 0;
   if (read(fd, &info, sizeof info) != (ssize_t)sizeof info) return 0;
   *sender = (pid_t)info.ssi_pid;
   return (int)info.ssi_signo;

@@ -48,7 +48,7 @@
 
 enum {
   SAMPLE_INTERVAL_S = 1,  /* minimum pause between memory samples, */
-  SAMPLE_REST = 50        /* and in multiples of the time that one takes */
+  SAMPLE_PAUSE = 50       /* and in multiples of the time that one takes */
 };
 
 int sweep_supervisor_open(const char *root, const int *signals, size_t signal_count, SweepSupervisor *supervisor) {
@@ -93,8 +93,7 @@ void sweep_supervisor_stop(SweepChild *child, SweepCause cause) {
 
 int sweep_supervisor_wait(SweepSupervisor *supervisor, int timeout_ms) {
   pid_t sender;
-  sweep_signals_wait(supervisor->signals, NULL, 0, timeout_ms);
-  const int signal = sweep_signals_take(supervisor->signals, &sender);
+  const int signal = sweep_signals_wait(supervisor->signals, NULL, 0, timeout_ms, &sender);
   return signal == SIGCHLD ? 0 : signal;
 }
 
@@ -106,7 +105,7 @@ static void add_cgroup_peak(const SweepSupervisor *supervisor, SweepChild *child
 
 void sweep_supervisor_sample_memory(SweepSupervisor *supervisor) {
   const double start_s = core_clock_s();
-  const double pause_s = fmax(SAMPLE_INTERVAL_S, SAMPLE_REST * supervisor->sample_duration_s);
+  const double pause_s = fmax(SAMPLE_INTERVAL_S, SAMPLE_PAUSE * supervisor->sample_duration_s);
   if (supervisor->count == 0 || start_s - supervisor->sample_end_s < pause_s) return;
 
   const char **ids = core_memory_allocate(supervisor->count * sizeof *ids);

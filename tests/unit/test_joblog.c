@@ -70,13 +70,13 @@ static void test_part_of_a_file(void **state) {
   assert_int_equal(sweep_joblog_read_cause(path, 0, 5), SWEEP_CAUSE_CANCELLED);
   assert_int_equal(sweep_joblog_read_cause(path, end, 5), SWEEP_CAUSE_NONE); /* belongs to the previous start */
   assert_int_equal(sweep_joblog_read_cause(path, end + 1000, 5), SWEEP_CAUSE_NONE);
-  sweep_joblog_last_line(path, line, sizeof line);
+  sweep_end_read_last_line(path, line, sizeof line);
   assert_string_equal(line, "module: not found");
   close(fd);
   unlink(path);
   assert_int_equal(sweep_joblog_size(path), 0);
   assert_int_equal(sweep_joblog_read_cause(path, 0, 5), SWEEP_CAUSE_NONE);
-  sweep_joblog_last_line(path, line, sizeof line);
+  sweep_end_read_last_line(path, line, sizeof line);
   assert_string_equal(line, "");
 }
 
