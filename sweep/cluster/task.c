@@ -252,7 +252,7 @@ static void apply_rule(Task *task) {
   sweep_task_rule_poll(&task->base.rule);
   for (size_t i = 0; i < task->count; i++) {
     SweepAttempt *attempt = &task->attempts[i];
-    if (!attempt->child || attempt->child->requested == SWEEP_CAUSE_RULE) continue;
+    if (!attempt->child || attempt->child->requested != SWEEP_CAUSE_NONE) continue; /* it ends already */
     if (!sweep_task_rule_stops(&task->base.rule, attempt->id)) continue;
     core_info("run %s: stopped by rule; it saves a checkpoint and ends", attempt->id);
     sweep_supervisor_stop(attempt->child, SWEEP_CAUSE_RULE);

@@ -51,7 +51,8 @@ bool program_child_has_used_cpu(const ProgramChild *child);
 
 /* ---- its output -------------------------------------------------------------------------------------------------- */
 
-/* The program's output: copied to the run's log up to a limit; standard error is scanned for the reason of a failure. */
+/* The program's output: copied to the run's log up to a limit. Standard error is scanned for the reason of a
+ * failure. */
 typedef struct ProgramOutput {
   FILE *log;
   int64_t logged_bytes;         /* bytes of the program's output in the log */

@@ -54,7 +54,7 @@ typedef struct Supervisor {
   char dir[CORE_PATH_MAX], settings[CORE_PATH_MAX]; /* SWEEP_DIR, SWEEP_CONFIG */
   char directory[CORE_PATH_MAX];   /* the program's working directory */
   CoreConfig config;
-  CoreScriptRun run;               /* what the command may name */
+  CoreScriptRun run;               /* names and values that the command may contain */
   StoreLease *lease;
   StoreState state;
   ProgramOutput output;
@@ -284,7 +284,8 @@ static int finish(Supervisor *s) {
   s->is_write_failing = program_logs_end(s->logs) != CORE_OK;
   if (s->is_write_failing) core_warn("%s", core_error_message());
 
-  const bool is_killed = program_ending_is_kill(&s->ending); /* this process dies likewise, so that its parent decides */
+  /* This process dies likewise, so that its parent decides. */
+  const bool is_killed = program_ending_is_kill(&s->ending);
   if (is_killed) s->state.status = STORE_RUNNING;
   else s->state.finished_unix_s = core_clock_unix_s();
   const StoreStatus final_status = s->state.status;

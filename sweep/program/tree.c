@@ -233,7 +233,7 @@ static void tell_remaining(ProgramTreeStop *stop, double elapsed) {
   free(snapshot.items);
 }
 
-/* ---- the whole tree ------------------------------------------------------------------------------------------------- */
+/* ---- the whole tree ---------------------------------------------------------------------------------------------- */
 
 void program_tree_adopt(void) { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 

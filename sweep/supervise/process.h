@@ -29,8 +29,8 @@ const char *sweep_process_explain(const char *path, char *buffer, size_t capacit
 
 /* Blocks `signals`, so that no handler is needed, and opens a descriptor that delivers them. */
 int sweep_signals_open(const int *signals, size_t count, int *fd);
-/* Waits for a signal, or for input on one of the other descriptors (-1: closed), at most 8. Returns the signal, with the
- * process that sent it; 0: none came in time. */
+/* Waits for a signal, or for input on one of the other descriptors (-1: closed), at most 8. Returns the signal, with
+ * the process that sent it; 0: none came in time. */
 int sweep_signals_wait(int fd, const int *inputs, size_t count, int timeout_ms, pid_t *sender);
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */

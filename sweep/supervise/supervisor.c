@@ -18,11 +18,11 @@
  *
  * Ends (sweep_end_judge), the first that applies:
  *   wait status                     requested   end                          executor (job.c)     Slurm task (task.c)
- *   SIGTERM or exit code 75         yes         the request's cause          ended                held, or unfinished
- *   exit code 75                    no          STOPPED                      ended                unfinished
- *   another signal, also by srun    any         KILLED, can_restart or not   restarted or failed  restarted, failed of
- *                                                                                                 memory, or unfinished
- *   exit code 0                     any         is_done, unless the state    ended                done
+ *   SIGTERM or exit code 75         yes         the request's cause          stopped              stopped
+ *   exit code 75                    no          STOPPED                      stopped              stopped
+ *   another signal, also by srun    any         KILLED, can_restart or not   restarted or failed  restarted, stopped or
+ *                                                                                                 failed (memory)
+ *   exit code 0                     any         is_done, unless the state    finished             finished
  *                                               is lost: NONE and a reason   failed               failed
  *   exit code 127                   any         NOT_STARTED                  failed               failed
  *   another exit code               any         NONE and a reason            failed, or external  failed

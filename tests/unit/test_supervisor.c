@@ -178,6 +178,10 @@ static void processes_are_started_watched_and_ended(void **unused) {
   sweep_supervisor_stop(child, SWEEP_CAUSE_RULE);
   assert_int_equal(end_of(child).cause, SWEEP_CAUSE_RULE);
 
+  int ends[2]; /* as input of this process */
+  assert_int_equal(pipe(ends), 0);
+  assert_int_equal(write(ends[1], "x\n", 2), 2);
+  assert_int_equal(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
   SweepChild *first = start(14, "read line; [ -z \"$line\" ] || exit 1; exec sleep 60"); /* its input is /dev/null */
   SweepChild *second = start(15, "exit 4");
   assert_string_equal(end_of(second).reason, "exit code 4");
