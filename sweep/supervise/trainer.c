@@ -91,6 +91,11 @@ CORE_PRINTF(2, 3) static void add(Command *command, const char *format, ...) {
   va_end(values);
 }
 
+static void add_option(Command *command, const char *option, const char *value) {
+  add(command, "%s", option);
+  add(command, "%s", value);
+}
+
 /* Prepares the child: its environment, and the CPUs and GPUs of its slot. */
 static void prepare_child(void *context) {
   Command *command = context;
@@ -129,9 +134,9 @@ static int add_supervisor(Command *command, const char *hash) {
   command->arguments[command->count++] = command->program;
   add(command, "supervise");
   add(command, "%s", trainer->id);
-  add(command, "--root=%s", trainer->root);
+  add_option(command, "--root", trainer->root);
   add(command, "--threads=%d", trainer->threads);
-  add(command, "--config-hash=%s", hash);
+  add_option(command, "--config-hash", hash);
   if (trainer->from_start) add(command, "--from-start");
   add_launcher(command, "--launcher=");
   return CORE_OK;
@@ -148,14 +153,14 @@ static int add_trainer(Command *command, const char *hash) {
 
   add_launcher(command, "");
   command->arguments[command->count++] = command->program;
-  add(command, "--root=%s", trainer->root);
-  add(command, "--config=%s", config);
-  add(command, "--config-hash=%s", hash);
+  add_option(command, "--root", trainer->root);
+  add_option(command, "--config", config);
+  add_option(command, "--config-hash", hash);
   add(command, "--set");
   add(command, "train.threads=%d", trainer->threads);
   add(command, "--quiet");
   add(command, "--trusted-only");
-  add(command, "--if-changed=%s", trainer->force ? "restart" : kept.length > 0 ? kept.data : "refuse");
+  add_option(command, "--if-changed", trainer->force ? "restart" : kept.length > 0 ? kept.data : "refuse");
   add(command, trainer->from_start ? "--force" : "--resume");
   core_text_free(&kept);
   return CORE_OK;
