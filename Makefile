@@ -72,13 +72,13 @@ CFLAGS_ALL = -std=c17 -D_GNU_SOURCE -I. $(OPTIMIZE) -g -fno-var-tracking $(BASEL
   $(SANITIZE) $(PKG_CFLAGS) $(CFLAGS)
 NVCCFLAGS = -std=c++17 -I. -O3 --fmad=false $(CUDA_TARGETS) -Xcompiler -ffp-contract=off,-w
 # The CUDA runtime is linked statically and finds the driver when it is first used. cuBLASLt and NCCL (cuda_library.c),
-# libcurl (core/http.c) and libmicrohttpd (sweep/serve/server.c) are opened when they are first needed. So programs start on
-# machines that have none of them.
+# Open MPI (trainer/ranks/mpi_library.c), libcurl (core/http.c) and libmicrohttpd (sweep/serve/server.c) are opened when
+# they are first needed. So programs start on machines that have none of them.
 CUDART := $(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a $(CUDA_HOME)/lib/libcudart_static.a))
 LIBS_CUDA := $(if $(NVCC),$(CUDART) -ldl -lrt -lstdc++)
 LIBS_HTTP := $(if $(call has,CURL)$(call has,MICROHTTPD),-ldl)
 LIBS_TRAINER := $(if $(call has,DNNL),-ldnnl) $(if $(call has,OPENBLAS),$(shell $(PKG) --libs openblas)) \
-  $(if $(call has,GD),$(shell $(PKG) --libs gdlib)) $(if $(call has,MPI),$(shell $(PKG) --libs ompi-c)) $(LIBS_CUDA)
+  $(if $(call has,GD),$(shell $(PKG) --libs gdlib)) $(LIBS_CUDA)
 PKG_LIBS := $(shell $(PKG) --libs jansson libsodium sqlite3 zlib 2>/dev/null)
 LIBS_ALL = $(SANITIZE) -fopenmp $(PKG_LIBS) -lm -lpthread -ldl
 
@@ -155,7 +155,7 @@ $(MUJOCO_O): $(BUILD)/mujoco.stamp
 $(BUILD)/mujoco.stamp: FORCE
 	@mkdir -p $(@D); echo '$(MUJOCO_CFLAGS)' | cmp -s - $@ || echo '$(MUJOCO_CFLAGS)' > $@
 $(BUILD)/obj/sim/draw/draw_image.o: CFLAGS_ALL += $(if $(call has,GD),$(shell $(PKG) --cflags gdlib))
-$(BUILD)/obj/trainer/ranks/ranks.o: CFLAGS_ALL += $(if $(call has,MPI),$(shell $(PKG) --cflags ompi-c))
+$(patsubst %,$(BUILD)/obj/trainer/ranks/%.o,ranks mpi_library): CFLAGS_ALL += $(if $(call has,MPI),$(shell $(PKG) --cflags ompi-c))
 $(BUILD)/obj/analysis/report/report.o: $(wildcard analysis/report/*.html analysis/report/*.css analysis/report/*.js)
 $(BUILD)/obj/analysis/plot/page.o: $(wildcard analysis/plot/*.css analysis/plot/*.js)
 $(BUILD)/obj/sweep/serve/page.o: $(wildcard sweep/serve/*.html sweep/serve/*.css sweep/serve/*.js)

@@ -1,5 +1,6 @@
 /* Ranks over MPI (ranks.h): start and stop, sums, and one common message when one of them fails. rank_monitor.c detects
- * ranks that died. A build without MPI has one rank, and every exchange is trivial. */
+ * ranks that died. MPI is loaded only where a launcher started several tasks. A build without its header has one rank,
+ * and every exchange is trivial. */
 #include "trainer/ranks/ranks.h"
 
 #include <omp.h>
@@ -11,11 +12,8 @@
 
 #include "core/memory.h"
 #include "core/signals.h"
+#include "trainer/ranks/mpi_library.h"
 #include "trainer/ranks/rank_monitor.h"
-
-#if CORE_HAS_MPI
-#include <mpi.h>
-#endif
 
 typedef struct RankProcess {
   char host[64];
@@ -30,7 +28,7 @@ static struct Ranks {
   int planned;          /* size of a run that is planned; 0 or 1: none is */
 } self = {.size = 1, .on_machine = 1};
 
-bool ranks_built(void) { return CORE_HAS_MPI; }
+bool ranks_available(void) { return mpi_library_open() == CORE_OK; }
 int ranks_rank(void) { return self.rank; }
 int ranks_size(void) { return self.planned > 1 ? self.planned : self.size; }
 void ranks_plan_as(int size) { self.planned = size; }
@@ -83,14 +81,14 @@ static void share_threads(void) {
   int size;
   double share = 0;
 
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, self.rank, MPI_INFO_NULL, &machine);
-  MPI_Comm_size(machine, &size);
+  mpi.Comm_split_type(mpi.world, MPI_COMM_TYPE_SHARED, self.rank, mpi.info_null, &machine);
+  mpi.Comm_size(machine, &size);
   self.on_machine = size;
   all = core_memory_zero_allocate((size_t)size, sizeof *all);
 
   CPU_ZERO(&own);
   sched_getaffinity(0, sizeof own, &own);
-  MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, machine);
+  mpi.Allgather(&own, sizeof own, mpi.byte, all, sizeof own, mpi.byte, machine);
   for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
     int users = 0;
     if (!CPU_ISSET(cpu, &own)) continue;
@@ -99,7 +97,7 @@ static void share_threads(void) {
   }
 
   free(all);
-  MPI_Comm_free(&machine);
+  mpi.Comm_free(&machine);
   const int own_threads = share > 1 ? (int)(share + 1e-9) : 1;
   self.threads = getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : own_threads;
 }
@@ -108,22 +106,22 @@ static void exchange_places(void) {
   RankProcess process = {.pid = getpid()};
   gethostname(process.host, sizeof process.host - 1);
   self.process = core_memory_zero_allocate((size_t)self.size, sizeof *self.process);
-  MPI_Allgather(&process, sizeof process, MPI_BYTE, self.process, sizeof process, MPI_BYTE, MPI_COMM_WORLD);
+  mpi.Allgather(&process, sizeof process, mpi.byte, self.process, sizeof process, mpi.byte, mpi.world);
 }
 
-int ranks_start(void) {
-  int launched = ranks_launched(), level;
-  if (launched == 1) return CORE_OK;
-  MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
-  MPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &self.size);
+/* Joins the tasks of the launcher; MPI is loaded. */
+static int join(int launched) {
+  int level;
+  mpi.Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+  mpi.Comm_rank(mpi.world, &self.rank);
+  mpi.Comm_size(mpi.world, &self.size);
 
   if (self.size != launched) {
     int seen = self.size;
-    MPI_Finalize();
+    mpi.Finalize();
     self = (struct Ranks){.size = 1, .on_machine = 1};
     return core_error(CORE_USAGE, "%d tasks were started but MPI sees %d, so each would train the whole run; start it "
-                      "with the mpirun of the MPI that it was built with, or with srun --mpi=pmix", launched, seen);
+                      "with the mpirun of the Open MPI that it loads, or with srun --mpi=pmix", launched, seen);
   }
 
   exchange_places();
@@ -134,9 +132,9 @@ int ranks_start(void) {
 
 void ranks_stop(void) {
   if (self.size == 1) return;
-  MPI_Barrier(MPI_COMM_WORLD);
+  mpi.Barrier(mpi.world);
   rank_monitor_stop();
-  MPI_Finalize();
+  mpi.Finalize();
   free(self.process);
   self.process = NULL;
   self.size = 1; /* the rank stays, so that only the first one prints */
@@ -149,10 +147,10 @@ int ranks_agree(int code) {
   struct { int code; char text[MESSAGE]; } message = {.code = code};
   char who[160];
   if (self.size == 1) return code;
-  MPI_Allreduce(&own, &first, 1, MPI_2INT, MPI_MAXLOC, MPI_COMM_WORLD); /* the lowest rank among equal codes */
+  mpi.Allreduce(&own, &first, 1, mpi.two_ints, mpi.max_place, mpi.world); /* the lowest rank among equal codes */
   if (!first.failed) return CORE_OK;
   snprintf(message.text, sizeof message.text, "%s", core_error_message());
-  MPI_Bcast(&message, sizeof message, MPI_BYTE, first.rank, MPI_COMM_WORLD);
+  mpi.Bcast(&message, sizeof message, mpi.byte, first.rank, mpi.world);
   if (first.rank == 0) return core_error(message.code, "%s", message.text);
   return core_error(message.code, "%s: %s", ranks_describe(first.rank, who), message.text);
 }
@@ -164,7 +162,7 @@ static int chunk_of(size_t left) { return left < CHUNK ? (int)left : CHUNK; }
 void ranks_broadcast(void *data, size_t bytes) {
   if (self.size == 1) return;
   for (size_t done = 0; done < bytes; done += CHUNK)
-    MPI_Bcast((char *)data + done, chunk_of(bytes - done), MPI_BYTE, 0, MPI_COMM_WORLD);
+    mpi.Bcast((char *)data + done, chunk_of(bytes - done), mpi.byte, 0, mpi.world);
 }
 
 enum { TAG = 1 };
@@ -174,10 +172,10 @@ void ranks_gather(const void *sent, size_t bytes, void *gathered) {
   for (int rank = 1; rank < self.size; rank++)
     for (size_t done = 0; done < bytes; done += CHUNK) {
       if (self.rank == 0)
-        MPI_Recv((char *)gathered + (size_t)rank * bytes + done, chunk_of(bytes - done), MPI_BYTE, rank, TAG,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        mpi.Recv((char *)gathered + (size_t)rank * bytes + done, chunk_of(bytes - done), mpi.byte, rank, TAG,
+                 mpi.world, MPI_STATUS_IGNORE);
       if (self.rank == rank)
-        MPI_Send((const char *)sent + done, chunk_of(bytes - done), MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+        mpi.Send((const char *)sent + done, chunk_of(bytes - done), mpi.byte, 0, TAG, mpi.world);
     }
 }
 
@@ -186,10 +184,10 @@ void ranks_scatter(const void *scattered, size_t bytes, void *received) {
   for (int rank = 1; rank < self.size; rank++)
     for (size_t done = 0; done < bytes; done += CHUNK) {
       if (self.rank == 0)
-        MPI_Send((const char *)scattered + (size_t)rank * bytes + done, chunk_of(bytes - done), MPI_BYTE, rank, TAG,
-                 MPI_COMM_WORLD);
+        mpi.Send((const char *)scattered + (size_t)rank * bytes + done, chunk_of(bytes - done), mpi.byte, rank, TAG,
+                 mpi.world);
       if (self.rank == rank)
-        MPI_Recv((char *)received + done, chunk_of(bytes - done), MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        mpi.Recv((char *)received + done, chunk_of(bytes - done), mpi.byte, 0, TAG, mpi.world, MPI_STATUS_IGNORE);
     }
 }
 
@@ -199,13 +197,13 @@ void ranks_gather_all(const void *sent, size_t bytes, void *gathered) {
     return;
   }
   if (bytes <= CHUNK) {
-    MPI_Allgather(sent, (int)bytes, MPI_BYTE, gathered, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
+    mpi.Allgather(sent, (int)bytes, mpi.byte, gathered, (int)bytes, mpi.byte, mpi.world);
     return;
   }
   memcpy((char *)gathered + (size_t)self.rank * bytes, sent, bytes);
   for (int rank = 0; rank < self.size; rank++)
     for (size_t done = 0; done < bytes; done += CHUNK)
-      MPI_Bcast((char *)gathered + (size_t)rank * bytes + done, chunk_of(bytes - done), MPI_BYTE, rank, MPI_COMM_WORLD);
+      mpi.Bcast((char *)gathered + (size_t)rank * bytes + done, chunk_of(bytes - done), mpi.byte, rank, mpi.world);
 }
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
@@ -213,23 +211,17 @@ void ranks_gather_all(const void *sent, size_t bytes, void *gathered) {
 static void reduce(void *x, size_t n, size_t size, MPI_Datatype type, MPI_Op op) {
   if (self.size == 1) return;
   for (size_t done = 0; done < n; done += CHUNK)
-    MPI_Allreduce(MPI_IN_PLACE, (char *)x + done * size, chunk_of(n - done), type, op, MPI_COMM_WORLD);
+    mpi.Allreduce(MPI_IN_PLACE, (char *)x + done * size, chunk_of(n - done), type, op, mpi.world);
 }
 
-void ranks_sum(double *x, size_t n) { reduce(x, n, sizeof *x, MPI_DOUBLE, MPI_SUM); }
-void ranks_sum_counts(int64_t *x, size_t n) { reduce(x, n, sizeof *x, MPI_INT64_T, MPI_SUM); }
-void ranks_sum_floats(float *x, size_t n) { reduce(x, n, sizeof *x, MPI_FLOAT, MPI_SUM); }
-void ranks_max(double *x, size_t n) { reduce(x, n, sizeof *x, MPI_DOUBLE, MPI_MAX); }
+void ranks_sum(double *x, size_t n) { reduce(x, n, sizeof *x, mpi.float64, mpi.sum); }
+void ranks_sum_counts(int64_t *x, size_t n) { reduce(x, n, sizeof *x, mpi.int64, mpi.sum); }
+void ranks_sum_floats(float *x, size_t n) { reduce(x, n, sizeof *x, mpi.float32, mpi.sum); }
+void ranks_max(double *x, size_t n) { reduce(x, n, sizeof *x, mpi.float64, mpi.max); }
 
-#else /* one rank */
+#else /* one rank: mpi_library_open fails */
 
-int ranks_start(void) {
-  int launched = ranks_launched();
-  if (launched == 1) return CORE_OK;
-  return core_error(CORE_USAGE, "%d tasks were started, but this program was built without MPI, so each would train "
-                    "the whole run; start one task, or build it again with MPI (libopenmpi-dev, openmpi)", launched);
-}
-
+static int join(int launched) { return CORE_OK; }
 void ranks_stop(void) {}
 int ranks_agree(int code) { return code; }
 void ranks_broadcast(void *data, size_t bytes) {}
@@ -242,3 +234,13 @@ void ranks_sum_floats(float *x, size_t n) {}
 void ranks_max(double *x, size_t n) {}
 
 #endif
+
+int ranks_start(void) {
+  const int launched = ranks_launched();
+  if (launched == 1) return CORE_OK;
+  if (mpi_library_open() == CORE_OK) return join(launched);
+  char reason[512];
+  snprintf(reason, sizeof reason, "%s", core_error_message());
+  return core_error(CORE_USAGE, "%d tasks were started, but %s, so each would train the whole run; start one task, or "
+                    "install Open MPI or load its module", launched, reason);
+}

@@ -11,13 +11,13 @@
 
 #include "core/error.h"
 
-/* Joins the other ranks when mpirun or srun started several tasks. CORE_USAGE: it did, but this program was built
- * without MPI, or its MPI does not see them. */
+/* Joins the other ranks when mpirun or srun started several tasks. CORE_USAGE: it did, but MPI cannot be loaded, or it
+ * does not see them. */
 int ranks_start(void);
 /* All: leaves together; afterwards only ranks_size and similar queries may be called. Safe without a start. */
 void ranks_stop(void);
 
-bool ranks_built(void);      /* whether the build has MPI */
+bool ranks_available(void);  /* whether MPI can be loaded; if not, core_error_message says why */
 int ranks_rank(void);        /* 0 .. size - 1 */
 int ranks_size(void);        /* 1 without a launcher */
 bool ranks_is_first(void);   /* rank 0, the only one that writes files and output */

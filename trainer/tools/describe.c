@@ -95,7 +95,7 @@ static int print_info(void *opts, const char **operands, size_t count) {
   if (options->json) {
     core_json_print(json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:i, s:f}", "version", core_version(), "commit",
                               core_commit(), "ops", ops_cpu_description(), "bf16", ops_cpu_bf16_description(), "cuda",
-                              core_device_description(), "mpi", ranks_built(), "threads", machine_threads(0),
+                              core_device_description(), "mpi", ranks_available(), "threads", machine_threads(0),
                               "memory_bytes", machine_memory_bytes()));
     return CORE_OK;
   }
@@ -104,7 +104,8 @@ static int print_info(void *opts, const char **operands, size_t count) {
   printf("ops        cpu: %s\n", ops_cpu_description());
   printf("bf16       %s\n", ops_cpu_bf16_description());
   printf("CUDA       %s\n", core_device_description());
-  printf("MPI        %s\n", ranks_built() ? "yes" : "no: a run is one process");
+  if (ranks_available()) printf("MPI        yes\n");
+  else printf("MPI        no: a run is one process (%s)\n", core_error_message());
   printf("threads    %d\n", machine_threads(0));
   printf("memory     %sB\n", core_text_count(machine_memory_bytes(), memory));
   return CORE_OK;
