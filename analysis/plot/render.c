@@ -14,6 +14,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/memory.h"
+#include "core/process.h"
+#include "core/program.h"
 #include "core/unicode.h"
 
 extern char **environ;
@@ -33,29 +35,44 @@ static void last_line(const char *path, char *line, size_t size) {
   free(text);
 }
 
-/* Returns the environment without variables that change gnuplot's defaults; free() it. */
-static char **plain_environment(void) {
+/* Finds gnuplot: the machine's, or else that of a portable package, whose font is where `font` says. */
+static void find_gnuplot(char program[CORE_PATH_MAX], char font[CORE_PATH_MAX]) {
+  font[0] = '\0';
+  if (core_process_exists("gnuplot") || core_program_library_file("gnuplot", program) != CORE_OK) {
+    snprintf(program, CORE_PATH_MAX, "gnuplot");
+    return;
+  }
+  const int directory = (int)(strrchr(program, '/') - program);
+  if (snprintf(font, CORE_PATH_MAX, "GDFONTPATH=%.*s", directory, program) >= CORE_PATH_MAX) font[0] = '\0';
+}
+
+/* Returns the environment without variables that change gnuplot's defaults, and with `font` if not empty; free() it. */
+static char **plain_environment(char *font) {
   static const char *const prefixes[] = {"GNU", "GDFONTPATH=", "FIT_", "PAGER=", "XDG_CONFIG_HOME="};
   size_t count = 0, kept = 0;
   while (environ[count]) count++;
-  char **plain = core_memory_allocate((count + 1) * sizeof *plain);
+  char **plain = core_memory_zero_allocate(count + 2, sizeof *plain);
   for (size_t i = 0; i < count; i++) {
     bool drop = false;
     for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++)
       drop = drop || strncmp(environ[i], prefixes[k], strlen(prefixes[k])) == 0;
     if (!drop) plain[kept++] = environ[i];
   }
-  plain[kept] = NULL;
+  if (font[0]) plain[kept] = font;
   return plain;
 }
 
 /* Starts one pass of the script, which makes one of the three images; the caller waits for the process. */
 static int start_gnuplot(const char *directory, const char *script, int pass, pid_t *child) {
-  char messages[CORE_PATH_MAX], variables[64];
-  /* -d: ignore gnuplotrc and ~/.gnuplot, which may set terminals and encodings */
-  char *const arguments[] = {"gnuplot", "-d", "-e", variables, (char *)script, NULL};
+  char messages[CORE_PATH_MAX], program[CORE_PATH_MAX], font[CORE_PATH_MAX], variables[64];
+  /* The shell changes the directory: posix_spawn's way needs glibc 2.29. -d: ignore gnuplotrc and ~/.gnuplot, which may
+   * set terminals and encodings. */
+  static char enter[] = "cd -- \"$0\" && exec \"$@\"";
+  char *const arguments[] = {"sh", "-c", enter, (char *)directory, program, "-d", "-e",
+                             variables, (char *)script, NULL};
   posix_spawn_file_actions_t actions;
 
+  find_gnuplot(program, font);
   snprintf(variables, sizeof variables, "alone = 1; pass = %d", pass);
   TRY(core_files_path(messages, "%s/messages.%d", directory, pass));
 
@@ -63,18 +80,15 @@ static int start_gnuplot(const char *directory, const char *script, int pass, pi
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  posix_spawn_file_actions_addchdir_np(&actions, directory);
 
-  char **plain = plain_environment();
-  int fault = posix_spawnp(child, "gnuplot", &actions, NULL, arguments, plain);
+  char **plain = plain_environment(font);
+  const int fault = posix_spawn(child, "/bin/sh", &actions, NULL, arguments, plain);
   free(plain);
   posix_spawn_file_actions_destroy(&actions);
   if (fault == 0) return CORE_OK;
 
   errno = fault;
-  return core_error_errno(CORE_FAIL,
-                          "gnuplot cannot be started (install gnuplot-nox or gnuplot; the .gp and .csv files "
-                          "are written)");
+  return core_error_errno(CORE_FAIL, "a shell cannot be started for gnuplot");
 }
 
 static int finish_gnuplot(const char *directory, int pass, pid_t child) {
