@@ -5,10 +5,13 @@
 
 #include <string.h>
 
+#include "core/files.h"
 #include "core/memory.h"
+#include "core/program.h"
 
 #if CORE_HAS_CURL
 #define CURL_DISABLE_TYPECHECK /* its macros would shadow the function table's names */
+#define CURL_DISABLE_DEPRECATION /* an older library may be loaded, which knows the older options only */
 #include <curl/curl.h>
 #include <dlfcn.h>
 #endif
@@ -61,10 +64,27 @@ static Library library;
 
 struct CoreHttp { CURL *curl; };
 
-/* Soname of all builds of libcurl since 2006. */
+/* File with the certificates of authorities, for the packaged library; NULL: the library knows its system's. */
+static const char *authorities;
+
+/* Opens the library of a portable package, which is built for no particular system: where Debian, Fedora and SUSE have
+ * certificates. */
+static void *open_packaged(void) {
+  static const char *const places[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+                                       "/etc/ssl/ca-bundle.pem"};
+  char path[CORE_PATH_MAX];
+  if (core_program_library_file("libcurl-packaged.so", path) != CORE_OK) return NULL;
+  authorities = getenv("SSL_CERT_FILE");
+  for (size_t i = 0; !authorities && i < sizeof places / sizeof *places; i++)
+    if (core_files_exists(places[i])) authorities = places[i];
+  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* Loads the system's library, which its updates mend, else the packaged one. */
 static int load_library(void) {
-  static const char name[] = "libcurl.so.4";
+  static const char name[] = "libcurl.so.4"; /* soname of all builds since 2006 */
   void *file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!file) file = open_packaged();
   if (!file)
     return core_error(CORE_FAIL, "libcurl cannot be loaded (%s); install it (Debian: libcurl4, Fedora: libcurl)",
                       dlerror());
@@ -133,11 +153,8 @@ static struct curl_slist *make_headers(const CoreHttpRequest *request) {
 static void set_options(CURL *curl, const CoreHttpRequest *request, struct curl_slist *headers, Sink *sink) {
   library.curl_easy_reset(curl); /* keeps open connections */
   library.curl_easy_setopt(curl, CURLOPT_URL, request->url);
-#if LIBCURL_VERSION_NUM >= 0x075500
-  library.curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-#else
   library.curl_easy_setopt(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-#endif
+  if (authorities) library.curl_easy_setopt(curl, CURLOPT_CAINFO, authorities);
 
   library.curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   library.curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
