@@ -54,9 +54,10 @@ int store_code_hash_file(const char *path, char hash[STORE_CODE_HASH]);
 /* Hashes bytes. */
 void store_code_hash_bytes(const void *bytes, size_t size, char hash[STORE_CODE_HASH]);
 
-/* Finds the directory of $MUJOCO_HOME or of the build, and its lib/libmujoco.so*, the last by name. False: none. */
+/* Finds the directory of $MUJOCO_HOME, of the build or, in a package, of the installation, and its
+ * lib/libmujoco.so*, the last by name. False: none. */
 bool store_code_mujoco(const char **home, char path[CORE_PATH_MAX]);
-/* Finds the directory of $PROCGEN_HOME or of the build, and its library. */
+/* Finds the directory of $PROCGEN_HOME, of the build or of the installation, and its library. */
 int store_code_procgen(const char **home, char path[CORE_PATH_MAX]);
 
 #endif
