@@ -4,6 +4,8 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import os
+import site
+import sysconfig
 from ctypes import POINTER, byref, c_char, c_char_p, c_float, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any, Sequence
 
@@ -52,11 +54,21 @@ _SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
 _loaded: ctypes.CDLL | None = None
 
 
+def _path() -> str:
+    """$LIBSIM, else the file that the package ppo_sweep has put into this Python's prefix, else the system's libsim."""
+    if named := os.environ.get("LIBSIM"):
+        return named
+    for prefix in (sysconfig.get_path("data"), site.getuserbase()):
+        if os.path.exists(packaged := os.path.join(prefix, "lib", NAME)):
+            return packaged
+    return NAME
+
+
 def load() -> ctypes.CDLL:
-    """Loads $LIBSIM if it is set, else the system's libsim. Raises LibraryError."""
+    """Loads libsim. Raises LibraryError."""
     global _loaded
     if _loaded is None:
-        path = os.environ.get("LIBSIM") or NAME
+        path = _path()
         try:
             library = ctypes.CDLL(path)
             for name, (result, arguments) in _SIGNATURES.items():
