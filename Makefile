@@ -42,8 +42,10 @@ HAS_GD := $(call package,gdlib)
 HAS_MPI := $(call package,ompi-c)
 HAS_CURL := $(call package,libcurl)
 HAS_MICROHTTPD := $(call package,libmicrohttpd)
-# MUJOCO_HOME=/path/to/mujoco, else where `make mujoco` puts it. It is opened at run time; its headers are needed here.
+# MUJOCO_HOME=/path/to/mujoco, else where `make mujoco` puts it. Its headers are needed here; at run time it is opened in
+# MUJOCO_PLACE, which is empty in packages.
 MUJOCO_HOME ?= $(abspath $(BUILD))/mujoco
+MUJOCO_PLACE ?= $(MUJOCO_HOME)
 HAS_MUJOCO := $(if $(wildcard $(MUJOCO_HOME)/include/mujoco/mujoco.h),1,0)
 HAS_CUDA := $(if $(NVCC),1,0)
 HAS_NCCL := $(if $(and $(NVCC),$(NCCL_H)),1,0)
@@ -104,7 +106,7 @@ $(BUILD)/bin/trainer: $(BUILD)/obj/trainer/main.o $(call archives,trainer sim st
 $(BUILD)/bin/analyze: $(BUILD)/obj/analysis/main.o $(call archives,analysis sweep store core)
 $(BUILD)/bin/trainer: LIBS_ALL += $(LIBS_TRAINER)
 $(BUILD)/bin/sweep $(BUILD)/bin/analyze: LIBS_ALL += $(LIBS_HTTP)
-$(BUILD)/bin/sweep: LIBS_ALL += -larchive
+$(BUILD)/bin/sweep: LIBS_ALL += $(shell $(PKG) --libs libarchive)
 $(PROGRAMS):
 	@mkdir -p $(@D)
 	@echo "  link $@"; $(CC) $(CFLAGS_ALL) -o $@ $^ $(LIBS_ALL)
@@ -145,7 +147,7 @@ $(BUILD)/obj/core/device/access_counts.o $(BUILD)/pic/core/device/access_counts.
 # Procgen is opened at run time and needs no headers.
 PROCGEN_HOME ?= $(abspath $(BUILD))/procgen
 $(BUILD)/obj/store/code/place.o: CFLAGS_ALL += -DCORE_PROCGEN_HOME='"$(PROCGEN_HOME)"' \
-  $(if $(call has,MUJOCO),-DCORE_MUJOCO_HOME='"$(MUJOCO_HOME)"')
+  $(if $(call has,MUJOCO),-DCORE_MUJOCO_HOME='"$(MUJOCO_PLACE)"')
 $(BUILD)/obj/store/code/place.o: $(BUILD)/mujoco.stamp
 # Recompiled when MuJoCo is added or moved.
 MUJOCO_CFLAGS := -DCORE_HAS_MUJOCO=$(HAS_MUJOCO) $(if $(call has,MUJOCO),-isystem $(MUJOCO_HOME)/include)
@@ -173,7 +175,7 @@ $(BUILD)/version.stamp: FORCE
 	@mkdir -p $(@D); printf '%s\n' $(VERSION_CFLAGS) | cmp -s - $@ || printf '%s\n' $(VERSION_CFLAGS) > $@
 FORCE:
 
-include install.mk packaging/packaging.mk tests/tests.mk
+include install.mk packaging/packaging.mk packaging/portable/portable.mk tests/tests.mk
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
 # ---- what people type, with install.mk, packaging/packaging.mk and tests/tests.mk ----------------

@@ -33,7 +33,7 @@ $(BUILD)/pic/%.o: %.c | deps-present
 $(LIBSIM): $(LIBSIM_O)
 	@mkdir -p $(@D)
 	@echo "  link $@"; $(CC) $(CFLAGS_ALL) -shared -Wl,-soname,$(@F) $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ \
-	  $(shell $(PKG) --libs jansson) -lm
+	  $(shell $(PKG) --libs jansson) -lm -lpthread -ldl
 $(BUILD)/lib/libsim.so: $(LIBSIM)
 	@ln -sf $(<F) $@
 $(BUILD)/lib/libsim.a: $(LIBSIM_O)

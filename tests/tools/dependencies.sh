@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Libraries this project builds with. "check" (fast, silent when all are there), or "install" (apt as root or sudo), which
-# may be followed by "tests", a Slurm and pip, "packaging", what makes Debian packages, and "procgen", what Procgen's
-# library opens.
+# may be followed by "tests", a Slurm and pip, "packaging", what makes Debian packages, "portable", what the libraries of
+# the wheel are built with, and "procgen", what Procgen's library opens.
 # Where nothing can be installed it prints the packages for Debian, Fedora and Spack, and stops. What is "wanted" a build
 # can do without, though not the demo and the tests: "check" only names it. What is "optional" is installed where that is
 # possible, and all do without otherwise.
@@ -32,6 +32,13 @@ needs=(
   "optional:pip3|python3-pip python3-venv|python3-pip|py-pip"
 )
 [[ $also != *" packaging "* ]] || needs+=("optional:dh|debhelper dpkg-dev lintian|debhelper dpkg-dev|")
+[[ $also != *" portable "* ]] || needs+=(
+  "needed:pip3|python3-pip|python3-pip|py-pip"
+  "needed:dpkg-source|dpkg-dev|dpkg-dev|dpkg"
+  "needed:autoreconf|autoconf automake|autoconf automake|autoconf automake"
+  "needed:libtoolize|libtool|libtool|libtool"
+  "needed:tclsh|tcl|tcl|tcl"
+)
 [[ $also != *" procgen "* ]] || needs+=(
   "optional:libGL.so.1|libgl1|libglvnd-glx|libglvnd"
   "optional:libglib-2.0.so.0|libglib2.0-0|glib2|glib"

@@ -76,16 +76,17 @@ for folder in $floors; do
 done
 result "each folder has a row in docs/architecture.md, and at most 25 modules" "$problems"
 
-result "sqlite3.h is included in store/ only" "$(grep -rlE 'include <sqlite3(ext)?.h>' --include='*.[ch]' . | grep -vE '^\./(store|tests|build)/')"
+result "sqlite3.h is included in store/ only" "$(grep -rlE 'include <sqlite3(ext)?.h>' --include='*.[ch]' . | grep -vE '^\./(store|tests|build[^/]*)/')"
 result "jansson.h is included in core/json.h only, which makes its packing safe" \
-  "$(grep -rl 'include <jansson.h>' --include='*.[ch]' . | grep -vE '^\./(core/json\.h$|tests/|build/)')"
+  "$(grep -rl 'include <jansson.h>' --include='*.[ch]' . | grep -vE '^\./(core/json\.h$|tests/|build[^/]*/)')"
 result "mpi.h, nccl.h and BLAS headers are included in trainer/ only" \
-  "$(grep -rlE 'include <(mpi|nccl|cblas|oneapi/dnnl/dnnl|dnnl)\.h>' --include='*.[chu]' . | grep -vE '^\./(trainer|tests|build)/')"
-result "mpi.h is included in trainer/ranks/ranks.c only" "$(grep -rl 'include <mpi.h>' --include='*.[chu]' . | grep -vE '^\./(trainer/ranks/ranks\.c$|build/)')"
+  "$(grep -rlE 'include <(mpi|nccl|cblas|oneapi/dnnl/dnnl|dnnl)\.h>' --include='*.[chu]' . | grep -vE '^\./(trainer|tests|build[^/]*)/')"
+result "mpi.h is included in trainer/ranks/mpi_library.h only" \
+  "$(grep -rl 'include <mpi.h>' --include='*.[chu]' . | grep -vE '^\./(trainer/ranks/mpi_library\.h$|build[^/]*/)')"
 result "mujoco.h is included in trainer/envs/mujoco/ only" \
-  "$(grep -rl 'include <mujoco/' --include='*.[chu]' . | grep -vE '^\./(trainer/envs/mujoco/|build/)')"
+  "$(grep -rl 'include <mujoco/' --include='*.[chu]' . | grep -vE '^\./(trainer/envs/mujoco/|build[^/]*/)')"
 result "microhttpd.h is included in sweep/serve/server.c only" \
-  "$(grep -rl 'include <microhttpd.h>' --include='*.[chu]' . | grep -vE '^\./(sweep/serve/server\.c$|build/)')"
+  "$(grep -rl 'include <microhttpd.h>' --include='*.[chu]' . | grep -vE '^\./(sweep/serve/server\.c$|build[^/]*/)')"
 result "handlers of signals are installed in the known places only (core/signals.h says why)" \
   "$(grep -rnE '\b(sigaction|signal)\(' --include='*.[chu]' core sim store trainer slurm sweep analysis | sort |
      grep -vE '^(core/(signals|exit_guard|command/options)\.c|trainer/(ranks/rank_monitor|envs/bridge/bridge_process)\.c|core/process\.c|sweep/(status/collect|control/wait|supervise/process)\.c|sweep/program/run\.h):')"
