@@ -175,7 +175,8 @@ void plot_legend_write_samples(const PlotWriter *w) {
                         entry->sample == PLOT_LEVEL ? plot_level_look(entry->level) : plot_line_look(entry->line),
                         entry->mark.color);
     else if (w->plot->panels[0].box_count) /* for boxes, which are opaque */
-      core_text_appendf(w->script, ", \\\n  %s using 1:2:3:4 with points pt %d ps variable lc rgb variable notitle",
+      core_text_appendf(w->script, ", \\\n  %s using 1:2:($3 * dot):4 "
+                        "with points pt %d ps variable lc rgb variable notitle",
                         block, plot_point_type(entry->mark.shape, false));
     else plot_append_points(w, block, entry->mark.shape, false);
   }

