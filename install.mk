@@ -41,8 +41,8 @@ $(BUILD)/lib/libsim.a: $(LIBSIM_O)
 	@echo "  link $@"; ld -r -o $(BUILD)/pic/libsim.o $^ && objcopy --localize-hidden $(BUILD)/pic/libsim.o && \
 	  ar rcs $@ $(BUILD)/pic/libsim.o
 
-# Workers that run environments of Python for the trainer (trainer/envs/bridge).
-BRIDGE := $(addprefix $(BUILD)/lib/sweep/,bridge_side.so worker.py find_code.py find_program.py)
+# Workers that run environments of Python for the trainer (trainer/envs/bridge), and Python that sweep starts.
+BRIDGE := $(addprefix $(BUILD)/lib/sweep/,bridge_side.so worker.py find_code.py find_program.py ask_optuna.py)
 bridge: $(BRIDGE)
 $(BUILD)/lib/sweep/bridge_side.so: $(patsubst %,$(BUILD)/pic/trainer/envs/bridge/%.o,bridge_side bridge)
 	@mkdir -p $(@D)
@@ -50,6 +50,8 @@ $(BUILD)/lib/sweep/bridge_side.so: $(patsubst %,$(BUILD)/pic/trainer/envs/bridge
 $(BUILD)/lib/sweep/worker.py: trainer/envs/bridge/worker.py
 	@mkdir -p $(@D); cp $< $@
 $(BUILD)/lib/sweep/find_%.py: store/code/find_%.py
+	@mkdir -p $(@D); cp $< $@
+$(BUILD)/lib/sweep/ask_optuna.py: sweep/search/ask_optuna.py
 	@mkdir -p $(@D); cp $< $@
 
 $(BUILD)/share/made.stamp: $(PROGRAMS)
@@ -71,7 +73,7 @@ install-bridge: bridge ## workers for environments in Python, and the header for
 	install -d $(TARGET_FOLDER)/lib/sweep
 	install -m 755 $(BUILD)/lib/sweep/bridge_side.so $(TARGET_FOLDER)/lib/sweep
 	install -m 644 $(BUILD)/lib/sweep/worker.py $(BUILD)/lib/sweep/find_code.py \
-	  $(BUILD)/lib/sweep/find_program.py $(TARGET_FOLDER)/lib/sweep
+	  $(BUILD)/lib/sweep/find_program.py $(BUILD)/lib/sweep/ask_optuna.py $(TARGET_FOLDER)/lib/sweep
 	install -d $(TARGET_FOLDER)/include/sweep
 	install -m 644 trainer/envs/library/environment.h sweep/program/run.h $(TARGET_FOLDER)/include/sweep
 install: all install-lib install-bridge ## programs, manual pages, completions, experiments, sites, docs: PREFIX=/usr/local, DESTDIR

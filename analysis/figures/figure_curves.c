@@ -8,7 +8,7 @@
 
 #include "analysis/figures/curve_styles.h"
 #include "analysis/figures/curve_set.h"
-#include "analysis/figures/thin.h"
+#include "analysis/plot/thin.h"
 #include "analysis/plot/csv.h"
 #include "core/json.h"
 #include "core/memory.h"

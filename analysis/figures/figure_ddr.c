@@ -7,7 +7,7 @@
 #include "analysis/figures/ddr.h"
 #include "analysis/figures/ddr_marks.h"
 #include "analysis/figures/figure.h"
-#include "analysis/figures/thin.h"
+#include "analysis/plot/thin.h"
 #include "analysis/plot/csv.h"
 #include "analysis/plot/render.h"
 #include "core/json.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analysis/figures/figure.h"
-#include "analysis/figures/mean_line.h"
+#include "analysis/plot/mean_line.h"
 #include "analysis/plot/csv.h"
 #include "analysis/runs/measures.h"
 #include "analysis/runs/tasks.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/figures/figure.h"
-#include "analysis/figures/mean_line.h"
+#include "analysis/plot/mean_line.h"
 #include "analysis/plot/csv.h"
 #include "core/memory.h"
 #include "store/database/query.h"

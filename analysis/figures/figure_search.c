@@ -5,50 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/figures/figure.h"
-#include "analysis/figures/scored.h"
-#include "analysis/plot/csv.h"
-#include "analysis/runs/trials.h"
+#include "analysis/figures/search_internal.h"
 #include "analysis/statistics/anova.h"
 #include "analysis/statistics/importance.h"
-#include "core/json.h"
 #include "core/memory.h"
 #include "core/terminal.h"
 
 enum { BEST_SHOWN = 10, PAIRS = 6, REPLICATES = 1000, BOOTSTRAP_SEED = 13 };
 
-/* Result of a trial's runs. */
-typedef struct Judged {
-  AnalysisInterval score;
-  size_t bad;               /* runs that failed or diverged: TPE ranks such a trial behind all others */
-  size_t unfinished;        /* unfinished runs */
-  size_t censored;          /* unfinished runs stopped by the sweep's rule, which will not continue */
-} Judged;
-
-typedef struct Search {
-  AnalysisRequest request;
-  char sweep[128];          /* name of the only sweep */
-  AnalysisContext context;
-  AnalysisScored scored;
-  AnalysisTrials trials;
-  const char *search;       /* --search */
-  int64_t best;             /* --best */
-  Judged *judged;           /* [trial] */
-  size_t *order;            /* [trial] sorted, the best first; those without a value last */
-  size_t valued;            /* number of trials with a value */
-  double *main, *pair;      /* importance: [axes], [axes * axes] */
-  double explained;         /* out-of-bag R^2 of the forest */
-  AnalysisInterval *shares; /* [axes * axes] exact importance, main effects on the diagonal; NULL: no complete grid */
-  double noise;             /* share of noise, of a complete grid, in the variance of runs */
-} Search;
-
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
-static void judge(Search *s) {
+static void judge(AnalysisSearch *s) {
   s->judged = core_memory_zero_allocate(s->trials.count + 1, sizeof *s->judged);
   for (size_t t = 0; t < s->trials.count; t++) {
     const AnalysisTrial *trial = &s->trials.trials[t];
-    Judged *judged = &s->judged[t];
+    AnalysisJudged *judged = &s->judged[t];
     judged->score =
       analysis_scored_interval(&s->scored, s->scored.measure, ANALYSIS_AGGREGATE_MEAN, trial->runs, trial->count);
     for (size_t i = 0; i < trial->count; i++) {
@@ -61,21 +32,20 @@ static void judge(Search *s) {
   }
 }
 
-/* Returns a trial's score for differences: DDR and KL as logarithms. */
-static double score_of(const Search *s, size_t t) {
+double analysis_search_score(const AnalysisSearch *s, size_t t) {
   const double score = s->judged[t].score.center;
   return analysis_scored_is_log(&s->scored) ? log(score) : score;
 }
 
 /* Returns the loss of a trial; infinite without a value, or with a failed run. */
-static double loss_of(const Search *s, size_t t) {
+static double loss_of(const AnalysisSearch *s, size_t t) {
   const double score = s->judged[t].score.center;
   const bool is_bad = s->judged[t].bad > 0 && !s->trials.is_grid; /* a grid's have scores of untrained policies */
   if (isnan(score) || (analysis_scored_is_log(&s->scored) && score <= 0) || is_bad) return INFINITY;
-  return s->trials.space.minimize ? score : -score;
+  return s->trials.space.goals[0].minimize ? score : -score;
 }
 
-static void rank(Search *s) {
+static void rank(AnalysisSearch *s) {
   s->order = core_memory_allocate((s->trials.count + 1) * sizeof *s->order);
   for (size_t t = 0; t < s->trials.count; t++) {
     const double loss = loss_of(s, t);
@@ -87,10 +57,10 @@ static void rank(Search *s) {
 }
 
 /* Whether every combination of values has a score, so that importance is exact. */
-static bool is_exact(const Search *s) { return s->trials.is_complete && s->valued == s->trials.count; }
+static bool is_exact(const AnalysisSearch *s) { return s->trials.is_complete && s->valued == s->trials.count; }
 
 /* Computes the exact importance over a complete grid, whose trials are in the order of its cells. */
-static void explain_grid(Search *s) {
+static void explain_grid(AnalysisSearch *s) {
   static const AnalysisResampling resampling = {REPLICATES, 0.95, BOOTSTRAP_SEED};
   const size_t axes = s->trials.space.count, cells = s->trials.count;
   size_t levels[CORE_SEARCH_AXES_MAX], runs = 0, *first = core_memory_zero_allocate(cells + 1, sizeof *first);
@@ -118,7 +88,7 @@ static void explain_grid(Search *s) {
   free(score);
 }
 
-static void explain(Search *s) {
+static void explain(AnalysisSearch *s) {
   const size_t axes = s->trials.space.count;
   s->main = core_memory_allocate(axes * sizeof *s->main);
   s->pair = core_memory_allocate(axes * axes * sizeof *s->pair);
@@ -127,20 +97,19 @@ static void explain(Search *s) {
     return;
   }
   double *score = core_memory_allocate((s->valued + 1) * sizeof *score);
-  for (size_t i = 0; i < s->valued; i++) score[i] = score_of(s, s->order[i]);
+  for (size_t i = 0; i < s->valued; i++) score[i] = analysis_search_score(s, s->order[i]);
   s->explained = analysis_trials_importance(&s->trials, s->order, score, s->valued, PAIRS, s->main, s->pair);
   free(score);
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-static const char *value_of(const Search *s, size_t t, size_t axis, CoreText *text) {
+const char *analysis_search_value(const AnalysisSearch *s, size_t t, size_t axis, CoreText *text) {
   const double coordinate = s->trials.trials[t].coordinate[axis];
   return isnan(coordinate) ? "-" : core_search_value_at(&s->trials.space.axes[axis], coordinate, text);
 }
 
-/* Sorts settings by importance, the largest first. */
-static void sort_axes(const Search *s, size_t *axes) {
+void analysis_search_sort_axes(const AnalysisSearch *s, size_t *axes) {
   for (size_t a = 0; a < s->trials.space.count; a++) {
     size_t slot = a;
     for (; slot > 0 && s->main[a] > s->main[axes[slot - 1]]; slot--) axes[slot] = axes[slot - 1];
@@ -148,7 +117,7 @@ static void sort_axes(const Search *s, size_t *axes) {
   }
 }
 
-static void print_best(const Search *s) {
+static void print_best(const AnalysisSearch *s) {
   const CoreSearch *space = &s->trials.space;
   const char *headers[CORE_SEARCH_AXES_MAX + 4] = {"#", "trial", "runs"};
   char title[96], text[64];
@@ -172,7 +141,7 @@ static void print_best(const Search *s) {
     else if (censored) core_table_cell(table, "%s (%zu stopped by rule)", text, censored);
     else core_table_cell(table, "%s", text);
 
-    for (size_t a = 0; a < space->count; a++) core_table_cell(table, "%s", value_of(s, t, a, &value));
+    for (size_t a = 0; a < space->count; a++) core_table_cell(table, "%s", analysis_search_value(s, t, a, &value));
   }
 
   core_table_print(table, stdout);
@@ -181,7 +150,7 @@ static void print_best(const Search *s) {
 }
 
 /* Formats "31 % [22, 40]"; without an interval "31 %". */
-static const char *format_share(const Search *s, size_t a, size_t b, char text[64]) {
+static const char *format_share(const AnalysisSearch *s, size_t a, size_t b, char text[64]) {
   const AnalysisInterval none = {a == b ? s->main[a] : s->pair[a * s->trials.space.count + b], NAN, NAN, 0};
   const AnalysisInterval share = s->shares ? s->shares[a * s->trials.space.count + b] : none;
   if (isnan(share.low)) snprintf(text, 64, "%.0f %%", 100 * share.center);
@@ -189,7 +158,7 @@ static const char *format_share(const Search *s, size_t a, size_t b, char text[6
   return text;
 }
 
-static void print_importance(const Search *s) {
+static void print_importance(const AnalysisSearch *s) {
   const char *headers[] = {"setting", s->shares ? "explains [95 %]" : "explains", "most with"};
   const CoreSearch *space = &s->trials.space;
   size_t axes[CORE_SEARCH_AXES_MAX];
@@ -210,7 +179,7 @@ static void print_importance(const Search *s) {
     return;
   }
 
-  sort_axes(s, axes);
+  analysis_search_sort_axes(s, axes);
   CoreTable *table = core_table_create(headers, 3);
 
   for (size_t i = 0; i < space->count; i++) {
@@ -239,8 +208,20 @@ static void print_importance(const Search *s) {
          100 * s->explained);
 }
 
-static void describe(const Search *s, CoreText *text) {
+/* Appends "64 of 64 trials (tpe) for max final, min transitions." */
+static void describe_search(const AnalysisSearch *s, CoreText *text) {
   const CoreSearch *space = &s->trials.space;
+  core_text_appendf(text, "%zu of %lld trials (", s->trials.count, (long long)space->trials);
+  core_search_method_print(space, text);
+  core_text_append(text, ") for ");
+  if (s->has_front) core_search_goals_print(space, text);
+  else
+    core_text_appendf(text, "%s %s", space->goals[0].minimize ? "min" : "max",
+                      analysis_measure_name(s->scored.measure));
+  core_text_append(text, ".");
+}
+
+void analysis_search_describe(const AnalysisSearch *s, CoreText *text) {
   size_t bad = 0, unfinished = 0, censored = 0;
 
   for (size_t t = 0; t < s->trials.count; t++) {
@@ -254,9 +235,7 @@ static void describe(const Search *s, CoreText *text) {
                       s->trials.is_complete ? "a complete grid" : "an incomplete grid",
                       analysis_measure_name(s->scored.measure));
   else
-    core_text_appendf(text, "%zu of %lld trials (%s) for %s %s.", s->trials.count, (long long)space->trials,
-                      core_search_method_name(space->method), space->minimize ? "min" : "max",
-                      analysis_measure_name(s->scored.measure));
+    describe_search(s, text);
 
   if (bad && s->trials.is_grid)
     core_text_appendf(text, " %zu with runs that failed or diverged, with the score of an untrained policy.", bad);
@@ -271,11 +250,12 @@ static void describe(const Search *s, CoreText *text) {
                          "report it.");
 }
 
-static void print(const Search *s) {
+static void print(const AnalysisSearch *s) {
   CoreText text = {0};
+  if (s->has_front) analysis_search_print_front(s);
   print_best(s);
   print_importance(s);
-  describe(s, &text);
+  analysis_search_describe(s, &text);
   core_text_append(&text, s->shares ? " Explains: share of the variance over the grid, by exact functional ANOVA."
                                     : " Explains: share of the variance over the space, by functional ANOVA of a "
                                       "random forest.");
@@ -288,10 +268,10 @@ static void print(const Search *s) {
 
 static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
-static json_t *trial_json(const Search *s, size_t t) {
+static json_t *trial_json(const AnalysisSearch *s, size_t t) {
   const CoreSearch *space = &s->trials.space;
   const AnalysisTrial *trial = &s->trials.trials[t];
-  const Judged *judged = &s->judged[t];
+  const AnalysisJudged *judged = &s->judged[t];
   json_t *settings = json_object(), *runs = json_array();
   CoreText text = {0};
   const AnalysisConfig *config = &s->context.selection.runs[trial->runs[0]].config;
@@ -313,7 +293,7 @@ static json_t *trial_json(const Search *s, size_t t) {
 }
 
 /* Adds the intervals of a complete grid. */
-static void add_grid_json(const Search *s, json_t *printed) {
+static void add_grid_json(const AnalysisSearch *s, json_t *printed) {
   const size_t axes = s->trials.space.count;
   json_t *list = json_array();
   for (size_t a = 0; a < axes; a++)
@@ -327,9 +307,10 @@ static void add_grid_json(const Search *s, json_t *printed) {
   json_object_set_new(printed, "noise", number(s->noise));
 }
 
-static void print_json(const Search *s) {
+static void print_json(const AnalysisSearch *s) {
   const CoreSearch *space = &s->trials.space;
   json_t *trials = json_array(), *importance = json_object(), *pairs = json_array();
+  CoreText method = {0};
 
   for (size_t i = 0; i < s->trials.count; i++) json_array_append_new(trials, trial_json(s, s->order[i]));
   for (size_t a = 0; a < space->count; a++) {
@@ -341,195 +322,22 @@ static void print_json(const Search *s) {
   }
 
   json_t *printed = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o}", "sweep", s->request.sweep, "search",
-                            s->trials.name, "method", core_search_method_name(space->method), "goal",
-                            space->minimize ? "min" : "max", "measure", analysis_measure_name(s->scored.measure),
+                            s->trials.name, "method", core_search_method_print(space, &method), "goal",
+                            space->goals[0].minimize ? "min" : "max", "measure",
+                            analysis_measure_name(s->scored.measure),
                             "trials_wanted", (json_int_t)space->trials, "ranked", (json_int_t)s->valued, "trials",
                             trials, "importance", importance, "interactions", pairs);
 
   if (s->shares) add_grid_json(s, printed);
+  if (s->has_front) analysis_search_add_front(s, printed);
+  core_text_free(&method);
   core_json_print(printed);
-}
-
-/* ---- figures ----------------------------------------------------------------------------------------------------- */
-
-static void make_csv(const Search *s, CoreText *csv) {
-  const CoreSearch *space = &s->trials.space;
-  CoreText value = {0};
-
-  core_text_append(csv, "trial,runs,n");
-  for (size_t a = 0; a < space->count; a++) core_text_appendf(csv, ",%s", space->axes[a].row->name);
-  core_text_appendf(csv, ",%s,low,high\n", analysis_measure_name(s->scored.measure));
-
-  for (size_t t = 0; t < s->trials.count; t++) {
-    core_text_appendf(csv, "%zu,%zu,%zu", t, s->trials.trials[t].count, s->judged[t].score.n);
-
-    for (size_t a = 0; a < space->count; a++) {
-      core_text_append(csv, ",");
-      analysis_csv_field(csv, isnan(s->trials.trials[t].coordinate[a]) ? "" : value_of(s, t, a, &value));
-    }
-
-    analysis_csv_value(csv, s->judged[t].score.center);
-    analysis_csv_value(csv, s->judged[t].score.low);
-    analysis_csv_value(csv, s->judged[t].score.high);
-    core_text_append(csv, "\n");
-  }
-
-  core_text_free(&value);
-}
-
-static int write_figure(Search *s, AnalysisPlot *plot, const char *what, const char *words) {
-  static const char query[] = "SELECT ini FROM sweep WHERE name = ?1 (the space); analysis_measures_read (the values)";
-  char name[192];
-  CoreText csv = {0}, caption = {0};
-  core_text_append(&caption, words);
-  describe(s, &caption);
-  analysis_plot_caption(plot, core_text_string(&caption));
-  core_text_free(&caption);
-  make_csv(s, &csv);
-  const char *base = s->context.name;
-  snprintf(name, sizeof name, "%s-%s", base, what);
-  s->context.name = name;
-  const int code = analysis_figure_write(&s->context, plot, query, analysis_interval_description, &csv);
-  s->context.name = base;
-  return code;
-}
-
-/* Returns a trial's marker, by rank from the worst (0) to the best (1). */
-static AnalysisMark mark_of(const Search *s, size_t rank) {
-  const double share = s->valued > 1 ? 1 - (double)rank / (double)(s->valued - 1) : 1;
-  return (AnalysisMark){.color = analysis_ramp(0.9 * (1 - share))};
-}
-
-static void add_ranks(const Search *s, AnalysisPlot *plot, bool line) {
-  if (s->valued < 3) return;
-  analysis_plot_legend_entry(plot, "best", mark_of(s, 0), line);
-  analysis_plot_legend_entry(plot, "median", mark_of(s, s->valued / 2), line);
-  analysis_plot_legend_entry(plot, "worst", mark_of(s, s->valued - 1), line);
-}
-
-/* Maps a unit coordinate to a panel's y, from -0.5 to 1.5 with space for two names: an axis extends from -0.2 to
- * 1.3, and inactive settings are below it. */
-static double height_of(double unit) { return -0.2 + 1.5 * unit; }
-static const double NONE_HEIGHT = -0.42, TEXT_APART = 0.06;
-
-/* Adds the labels of an axis: its ends, or its choices. */
-static void add_ends(const Search *s, AnalysisPlot *plot, size_t axis, double x) {
-  const CoreSearchAxis *of = &s->trials.space.axes[axis];
-  const uint32_t color = s->context.style->foreground;
-  CoreText text = {0};
-  for (size_t c = 0; c < of->choice_count; c++)
-    analysis_plot_text(plot, 0, x, height_of(((double)c + 0.5) / (double)of->choice_count) + TEXT_APART, of->choices[c],
-                       color);
-  if (!of->choices) {
-    analysis_plot_text(plot, 0, x, height_of(0) - TEXT_APART, core_search_value(of, 0, &text), color);
-    analysis_plot_text(plot, 0, x, height_of(1) + TEXT_APART, core_search_value(of, 1 - 1e-12, &text), color);
-  }
-  if (of->parent != CORE_SEARCH_NO_PARENT) analysis_plot_text(plot, 0, x, NONE_HEIGHT - 0.04, "none", color);
-  core_text_free(&text);
-}
-
-static void add_score_ends(const Search *s, AnalysisPlot *plot, double x, double low, double high) {
-  char text[32];
-  const bool is_log = analysis_scored_is_log(&s->scored);
-  snprintf(text, sizeof text, "%.3g", is_log ? exp(low) : low);
-  analysis_plot_text(plot, 0, x, height_of(0) - TEXT_APART, text, s->context.style->foreground);
-  snprintf(text, sizeof text, "%.3g", is_log ? exp(high) : high);
-  analysis_plot_text(plot, 0, x, height_of(1) + TEXT_APART, text, s->context.style->foreground);
-}
-
-/* Adds one line per trial through its settings, scaled to their ranges, to its score. The best is plotted last,
- * above the others. */
-static void add_lines(const Search *s, AnalysisPlot *plot, double low, double high) {
-  const CoreSearch *space = &s->trials.space;
-  double x[CORE_SEARCH_AXES_MAX + 1], y[CORE_SEARCH_AXES_MAX + 1];
-  for (size_t i = s->valued; i-- > 0;) {
-    const size_t t = s->order[i];
-    for (size_t a = 0; a < space->count; a++) {
-      const double coordinate = s->trials.trials[t].coordinate[a];
-      x[a] = (double)a;
-      y[a] = isnan(coordinate) ? NONE_HEIGHT : height_of(core_search_unit(&space->axes[a], coordinate));
-    }
-    x[space->count] = (double)space->count;
-    y[space->count] = height_of(high > low ? (score_of(s, t) - low) / (high - low) : 0.5);
-    analysis_plot_curve(plot, 0, space->count + 1, x, y, NULL, NULL, mark_of(s, i),
-                        i < (size_t)s->best ? ANALYSIS_SOLID : ANALYSIS_FAINT);
-  }
-}
-
-static int draw_parallel(Search *s) {
-  const CoreSearch *space = &s->trials.space;
-  const AnalysisStyle *style = s->context.style;
-  double low = INFINITY, high = -INFINITY;
-
-  for (size_t i = 0; i < s->valued; i++) {
-    low = fmin(low, score_of(s, s->order[i]));
-    high = fmax(high, score_of(s, s->order[i]));
-  }
-
-  AnalysisPlot *plot = analysis_plot_create(style, "", false, "", false);
-  for (size_t a = 0; a < space->count; a++) analysis_plot_category_x(plot, analysis_key_name(space->axes[a].row));
-  analysis_plot_category_x(plot, analysis_measure_name(s->scored.measure));
-  analysis_plot_category_y(plot, "");
-  analysis_plot_category_y(plot, "");
-  analysis_plot_panel(plot, "", "");
-
-  /* A vertical line for each setting, and one for the score. */
-  for (size_t a = 0; a <= space->count; a++) {
-    const double x[2] = {(double)a, (double)a}, ends[2] = {height_of(0), height_of(1)};
-    analysis_plot_whisker(plot, 0, x, ends, style->muted);
-  }
-
-  add_lines(s, plot, low, high);
-  for (size_t a = 0; a < space->count; a++) add_ends(s, plot, a, (double)a);
-  add_score_ends(s, plot, (double)space->count, low, high);
-  add_ranks(s, plot, true);
-
-  return write_figure(s, plot, "parallel",
-                      "A line a trial, through its settings to its score; none: the setting took no part. ");
-}
-
-static int draw_slices(Search *s) {
-  const CoreSearch *space = &s->trials.space;
-  size_t axes[CORE_SEARCH_AXES_MAX];
-  CoreText values = {0};
-
-  AnalysisPlot *plot = analysis_plot_create(s->context.style, "", false,
-                                            analysis_scored_title(&s->scored, &s->context),
-                                            analysis_scored_is_log(&s->scored));
-  analysis_plot_tick_x(plot, 0, "low");
-  analysis_plot_tick_x(plot, 1, "high");
-  sort_axes(s, axes);
-
-  for (size_t i = 0; i < space->count; i++) {
-    const size_t a = axes[i];
-
-    core_text_clear(&values);
-    core_search_axis_print(&s->trials.space, a, &values);
-    char *when = strstr(values.data, " when ");
-    if (when) *when = '\0';
-
-    /* From the last to the first, so that the best trials are on top. */
-    const size_t panel = analysis_plot_panel(plot, space->axes[a].row->name, values.data);
-    for (size_t k = s->valued; k-- > 0;) {
-      const size_t t = s->order[k];
-      const double coordinate = s->trials.trials[t].coordinate[a];
-      if (isnan(coordinate)) continue;
-      analysis_plot_point(plot, panel, core_search_unit(&space->axes[a], coordinate), s->judged[t].score.center,
-                          mark_of(s, k), s->judged[t].unfinished > 0);
-    }
-  }
-
-  core_text_free(&values);
-  add_ranks(s, plot, false);
-  return write_figure(s, plot, "slices",
-                      "A dot a trial (hollow: not all its runs have ended), over each of its settings; the settings by "
-                      "what they explain. ");
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 /* Reads the trials of the sweep's search, or of its grid if it has none. */
-static int read_trials(Search *s) {
+static int read_trials(AnalysisSearch *s) {
   bool has_search = true;
   if (!s->search) TRY(analysis_trials_find_search(s->context.database, s->request.sweep, &has_search));
   if (!has_search) return analysis_trials_read_grid(&s->context.selection, &s->context.configurations, &s->trials);
@@ -537,7 +345,7 @@ static int read_trials(Search *s) {
 }
 
 static int answer(void *given, const char **operands, size_t count) {
-  Search *s = given;
+  AnalysisSearch *s = given;
   const char *path = analysis_database_path(operands, count);
   if (s->best < 1) return core_error(CORE_USAGE, "--best %lld: expected at least 1", (long long)s->best);
 
@@ -545,7 +353,9 @@ static int answer(void *given, const char **operands, size_t count) {
   TRY(analysis_context_open(&s->context, &s->request, path));
   TRY(read_trials(s));
 
-  if (!s->scored.name) s->scored.name = s->trials.space.measure;
+  s->has_front = s->trials.space.goal_count > 1 && !s->scored.name;
+  if (s->has_front) TRY(analysis_measure_find(s->trials.space.goals[1].measure, &s->second));
+  if (!s->scored.name) s->scored.name = s->trials.space.goals[0].measure;
   TRY(analysis_scored_check(&s->scored));
   TRY(analysis_scored_read(&s->scored, &s->context));
   if (s->trials.is_grid) TRY(analysis_scored_refuse_mixed(&s->scored, &s->context, NULL, 0));
@@ -556,14 +366,14 @@ static int answer(void *given, const char **operands, size_t count) {
     return core_error(CORE_FAIL, "%s: none of the %zu trials has a value of %s yet; see sweep status %s",
                       s->trials.name, s->trials.count, s->scored.name, s->request.sweep);
 
+  if (s->has_front) analysis_search_find_front(s);
   explain(s);
   if (s->request.json) print_json(s);
   else print(s);
   s->request.json_done = true;
   fflush(stdout);
 
-  TRY(draw_parallel(s));
-  return draw_slices(s);
+  return analysis_search_draw(s);
 }
 
 static const CoreManual manual = {
@@ -572,19 +382,20 @@ static const CoreManual manual = {
            "with 95 % intervals over their runs, how much of the differences each setting explains, by itself and "
            "with another (functional ANOVA, Hutter et al. 2014, of a random forest; exact, with intervals, over a "
            "complete grid), and two figures: search-parallel (a line a trial through its settings) and search-slices "
-           "(a panel a setting).\n\n"
+           "(a panel a setting). Of a search with two goals also its Pareto front: the trials that no other beats in "
+           "one goal without being worse in the other (search-front).\n\n"
            "Trials count from 0, in the order they were proposed. A trial with a run that failed or diverged is not "
            "ranked.",
   .operands = {"DATABASE"}, .operands_max = 1, .hint = "name the sweep with --sweep NAME"};
 
 int analysis_figure_search(int argc, char **argv) {
-  Search s = {.request = {.argc = argc, .argv = argv}, .best = BEST_SHOWN};
+  AnalysisSearch s = {.request = {.argc = argc, .argv = argv}, .best = BEST_SHOWN};
 
   const CoreOption table[] = {
     {"sweep", 0, CORE_OPTION_TEXT, &s.request.sweep, "NAME", "its sweep; not needed where there is only one"},
     {"search", 0, CORE_OPTION_TEXT, &s.search, "NAME", "which, where the sweep has several"},
     {"best", 0, CORE_OPTION_INT, &s.best, "N", "number of trials in the table (default: 10)"},
-    {"measure", 'm', CORE_OPTION_TEXT, &s.scored.name, "NAME", "another measure than the search's goal"},
+    {"measure", 'm', CORE_OPTION_TEXT, &s.scored.name, "NAME", "another measure than the search's goals"},
     {"budget", 'b', CORE_OPTION_REAL, &s.scored.budget, "N",
      "use only the first N transitions (default: all)"},
     {"where", 'w', CORE_OPTION_LIST, &s.request.where, "KEY=VALUE", "only runs with this setting"},
@@ -602,6 +413,8 @@ int analysis_figure_search(int argc, char **argv) {
   free(s.main);
   free(s.shares);
   free(s.pair);
+  free(s.second_score);
+  free(s.front);
 
   analysis_trials_free(&s.trials);
   analysis_scored_free(&s.scored);

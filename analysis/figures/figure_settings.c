@@ -7,7 +7,7 @@
 #include "analysis/figures/figure.h"
 #include "analysis/plot/csv.h"
 #include "analysis/figures/scored.h"
-#include "analysis/figures/thin.h"
+#include "analysis/plot/thin.h"
 #include "analysis/runs/tasks.h"
 #include "core/memory.h"
 #include "core/terminal.h"

@@ -239,8 +239,8 @@ static int read_other(StoreQuery *query, const AnalysisRun *of, double budget, A
 /* KL and DDR from the sums over 64 iterations (iteration_bin) and, if the budget ends inside a bin, its rows
  * (ddr.h). */
 static const char last_sql[] =
-  "SELECT iteration, transitions, coalesce(merged_iterations, 1) FROM iteration WHERE run_id = ?1 AND transitions <= ?2"
-  " ORDER BY iteration DESC LIMIT 1";
+  "SELECT iteration, transitions, coalesce(merged_iterations, 1), wall_seconds FROM iteration WHERE run_id = ?1"
+  " AND transitions <= ?2 ORDER BY iteration DESC LIMIT 1";
 static const char kl_sql[] =
   "SELECT sum(part_transitions) / sum(part_kl), sum(part_kl) / sum(n) FROM (SELECT kl_transitions AS part_transitions,"
   " kl_sum AS part_kl, iif(kl_sum IS NULL, 0, n) AS n FROM iteration_bin WHERE run_id = ?1 AND bin < ?2 >> 6"
@@ -316,6 +316,8 @@ static int read_end(Queries *q, const AnalysisRun *of, double budget, double lim
     run->iteration = store_query_int(q->last, 0);
     run->transitions = store_query_real(q->last, 1);
     run->merged = store_query_int(q->last, 2);
+    run->value[ANALYSIS_MEASURE_transitions] = run->transitions;
+    run->value[ANALYSIS_MEASURE_wall_seconds] = store_query_real(q->last, 3);
   }
 
   bool reached = of->status == STORE_FINISHED;

@@ -114,7 +114,7 @@ int analysis_trials_read_grid(const AnalysisSelection *selection, const Analysis
 
   CoreSearch *space = &trials->space;
   space->trials = (int64_t)count;
-  snprintf(space->measure, sizeof space->measure, "final");
+  space->goals[space->goal_count++] = (CoreSearchGoal){.measure = "final"};
   if (keys > CORE_SEARCH_AXES_MAX)
     return core_error(CORE_USAGE, "%zu settings vary; their importance can be computed of at most %d", keys,
                       CORE_SEARCH_AXES_MAX);

@@ -11,18 +11,46 @@
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
-static bool is_whole(const CoreSearchAxis *axis) { return axis->row->kind == CORE_CONFIG_INT; }
+static bool is_integer(const CoreSearchAxis *axis) { return axis->row->kind == CORE_CONFIG_INT; }
+
+static double to_coordinate(const CoreSearchAxis *axis, double value) {
+  switch (axis->scale) {
+    case CORE_SEARCH_LOG: return log(value);
+    case CORE_SEARCH_LOGIT: return log(value) - log1p(-value);
+    case CORE_SEARCH_POW2: return log2(value);
+    case CORE_SEARCH_LINEAR: break;
+  }
+  return value;
+}
+
+static double from_coordinate(const CoreSearchAxis *axis, double coordinate) {
+  switch (axis->scale) {
+    case CORE_SEARCH_LOG: return exp(coordinate);
+    case CORE_SEARCH_LOGIT: return 1 / (1 + exp(-coordinate));
+    case CORE_SEARCH_POW2: return ldexp(1, (int)floor(fmax(-1074, fmin(1023, coordinate)) + 0.5));
+    case CORE_SEARCH_LINEAR: break;
+  }
+  return coordinate;
+}
+
+/* Returns the significant digits of a value's text: six, on a logit scale six of the distance to the nearer end. */
+static int digits_of(const CoreSearchAxis *axis, double value) {
+  enum { DIGITS = 6, DIGITS_MAX = 15 };
+  if (axis->scale != CORE_SEARCH_LOGIT || value < 0.5) return DIGITS;
+  return (int)fmin(DIGITS_MAX, DIGITS + floor(-log10(1 - value)));
+}
 
 /* Formats a number on the axis as canonical text. */
 static const char *print_number(const CoreSearchAxis *axis, double value, CoreText *text) {
   char number[64], exact[32];
   core_text_clear(text);
-  if (is_whole(axis)) {
+  if (is_integer(axis)) {
     core_text_appendf(text, "%.0f", value);
     return core_text_string(text);
   }
   CoreConfig scratch = core_config_default();
-  snprintf(number, sizeof number, "%.6g", value);
+  if (axis->scale == CORE_SEARCH_POW2) core_text_from_real(value, number);
+  else snprintf(number, sizeof number, "%.*g", digits_of(axis, value), value);
   if (core_config_set(&scratch, axis->row->name, number) != CORE_OK) /* rounded beyond the setting's range */
     CORE_CHECK(core_config_set(&scratch, axis->row->name, core_text_from_real(value, exact)) == CORE_OK);
   return core_config_get(&scratch, axis->row, text);
@@ -36,39 +64,55 @@ const char *core_search_value_at(const CoreSearchAxis *axis, double coordinate, 
     core_text_append(text, axis->choices[choice]);
     return core_text_string(text);
   }
-  double value = axis->is_log ? exp(coordinate) : coordinate;
-  if (is_whole(axis)) value = floor(value + 0.5);
+  double value = from_coordinate(axis, coordinate);
+  if (is_integer(axis)) value = floor(value + 0.5);
   return print_number(axis, fmax(axis->low, fmin(axis->high, value)), text);
 }
 
-/* Integers are cells of width 1 centered on them, also in the logarithm, so that all are equally likely. */
-static void bounds_of(const CoreSearchAxis *axis, double *low, double *high) {
-  const double half = is_whole(axis) ? 0.5 : 0;
-  *low = axis->is_log ? log(axis->low - half) : axis->low - half;
-  *high = axis->is_log ? log(axis->high + half) : axis->high + half;
+void core_search_bounds(const CoreSearchAxis *axis, double *low, double *high) {
+  const bool is_pow2 = axis->scale == CORE_SEARCH_POW2;
+  const double half = is_integer(axis) && !is_pow2 ? 0.5 : 0, cell = is_pow2 ? 0.5 : 0;
+  *low = to_coordinate(axis, axis->low - half) - cell;
+  *high = to_coordinate(axis, axis->high + half) + cell;
+}
+
+bool core_search_cell(const CoreSearchAxis *axis, double coordinate, double *low, double *high) {
+  if (axis->scale == CORE_SEARCH_POW2) {
+    *low = floor(coordinate + 0.5) - 0.5;
+    *high = *low + 1;
+    return true;
+  }
+  if (!is_integer(axis)) return false;
+  const double value = floor(from_coordinate(axis, coordinate) + 0.5);
+  *low = to_coordinate(axis, value - 0.5);
+  *high = to_coordinate(axis, value + 0.5);
+  return true;
 }
 
 const char *core_search_value(const CoreSearchAxis *axis, double unit, CoreText *text) {
   double low, high;
   if (axis->choices) return core_search_value_at(axis, unit * (double)axis->choice_count, text);
-  bounds_of(axis, &low, &high);
+  core_search_bounds(axis, &low, &high);
   return core_search_value_at(axis, low + unit * (high - low), text);
 }
 
 double core_search_coordinate(const CoreSearchAxis *axis, const char *value) {
+  static const double rounding = 1e-5; /* a bound may itself be rounded to six digits */
   double number;
+  int exponent;
   for (size_t c = 0; c < axis->choice_count; c++)
     if (strcmp(axis->choices[c], value) == 0) return (double)c;
   if (axis->choices || !core_text_to_real(value, &number)) return NAN;
-  /* A bound may itself be rounded to six digits. */
-  if (number < axis->low - 1e-5 * fabs(axis->low) || number > axis->high + 1e-5 * fabs(axis->high)) return NAN;
-  return axis->is_log ? log(number) : number;
+  const double end = axis->scale == CORE_SEARCH_LOGIT ? 1 - axis->high : fabs(axis->high);
+  if (number < axis->low - rounding * fabs(axis->low) || number > axis->high + rounding * end) return NAN;
+  if (axis->scale == CORE_SEARCH_POW2 && frexp(number, &exponent) != 0.5) return NAN;
+  return to_coordinate(axis, number);
 }
 
 double core_search_unit(const CoreSearchAxis *axis, double coordinate) {
   double low, high;
   if (axis->choices) return (coordinate + 0.5) / (double)axis->choice_count;
-  bounds_of(axis, &low, &high);
+  core_search_bounds(axis, &low, &high);
   return fmax(0, fmin(1, (coordinate - low) / (high - low)));
 }
 

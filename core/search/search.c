@@ -11,8 +11,6 @@
 static const char *const methods[] = {"random", "sobol", "tpe"};
 enum { METHODS = sizeof methods / sizeof *methods };
 
-const char *core_search_method_name(CoreSearchMethod method) { return methods[method]; }
-
 static const char *const measures[] = {
 #define X(name, words, range) #name,
 #include "core/config/measures.def"
@@ -26,17 +24,54 @@ static const char *const ranges[] = {
 
 /* ---- the block's own keys --------------------------------------------------------------------------------------- */
 
-typedef enum Key { KEY_METHOD, KEY_TRIALS, KEY_GOAL, KEY_STARTUP, KEY_WAVE, KEYS } Key;
-static const char *const keys[KEYS] = {"method", "trials", "goal", "startup", "wave"};
+typedef enum Key { KEY_METHOD, KEY_TRIALS, KEY_GOAL, KEY_STARTUP, KEY_WAVE, KEY_TIMEOUT, KEYS } Key;
+static const char *const keys[KEYS] = {"method", "trials", "goal", "startup", "wave", "timeout"};
+
+/* Whether text is a class of Optuna, with or without arguments: "GPSampler", "CmaEsSampler(sigma0=0.3)". The bridge
+ * (sweep/search/ask_optuna.py) parses the arguments, which are literals. */
+static bool is_sampler(const char *text) {
+  size_t length = 0;
+  while (isalnum((unsigned char)text[length]) || text[length] == '_') length++;
+  if (length == 0 || isdigit((unsigned char)*text)) return false;
+  return text[length] == '\0' || (text[length] == '(' && text[strlen(text) - 1] == ')');
+}
+
+/* Takes over FILE of "command:FILE sha256:HEX", where the hash is that of a submitted sweep. */
+static int read_command(const CoreIni *ini, const CoreIniEntry *entry, const char *file, CoreSearch *search) {
+  size_t length = strlen(file);
+  const char *hash = core_sha256_recorded(file, &length);
+  if (length == 0)
+    return core_ini_error(ini, entry, "method = command: expected a program, such as method = command:./ask.py");
+  if (hash) memcpy(search->program_hash, hash, sizeof search->program_hash);
+  search->method = CORE_SEARCH_COMMAND;
+  search->program = core_text_duplicate(file);
+  search->program[length] = '\0';
+  return CORE_OK;
+}
 
 static int read_method(const CoreIni *ini, const CoreIniEntry *entry, CoreSearch *search) {
+  static const char optuna[] = "optuna:", command[] = "command:";
+  search->method_entry = entry;
+  if (strncmp(entry->value, command, sizeof command - 1) == 0)
+    return read_command(ini, entry, entry->value + sizeof command - 1, search);
+
+  if (strncmp(entry->value, optuna, sizeof optuna - 1) == 0) {
+    const char *sampler = entry->value + sizeof optuna - 1;
+    if (!is_sampler(sampler))
+      return core_ini_error(ini, entry, "method = %.60s: expected a sampler of Optuna, such as optuna:GPSampler or "
+                            "optuna:CmaEsSampler(sigma0=0.3)", entry->value);
+    search->method = CORE_SEARCH_OPTUNA;
+    search->program = core_text_duplicate(sampler);
+    return CORE_OK;
+  }
+
   for (size_t i = 0; i < METHODS; i++) {
     search->method = (CoreSearchMethod)i;
     if (strcmp(entry->value, methods[i]) == 0) return CORE_OK;
   }
   const char *nearest = core_text_nearest(entry->value, methods, METHODS);
-  return core_ini_error(ini, entry, "method: unknown '%.40s'%s%s; there are random, sobol and tpe", entry->value,
-                        nearest ? ", did you mean " : "", nearest ? nearest : "");
+  return core_ini_error(ini, entry, "method: unknown '%.40s'%s%s; there are random, sobol, tpe, optuna:SAMPLER and "
+                        "command:FILE", entry->value, nearest ? ", did you mean " : "", nearest ? nearest : "");
 }
 
 static int read_count(const CoreIni *ini, const CoreIniEntry *entry, int64_t *count) {
@@ -57,28 +92,50 @@ static const char *after_word(const char *text, const char *word) {
 }
 
 /* Parses "max final". */
-static int read_goal(const CoreIni *ini, const CoreIniEntry *entry, CoreSearch *search) {
+static int read_one_goal(const CoreIni *ini, const CoreIniEntry *entry, const char *text, CoreSearchGoal *goal) {
   enum { MEASURES = sizeof measures / sizeof *measures };
-  const char *name = after_word(entry->value, "max");
-  search->goal = entry;
-  search->minimize = name == NULL;
-  if (!name) name = after_word(entry->value, "min");
+  const char *name = after_word(text, "max");
+  goal->minimize = name == NULL;
+  if (!name) name = after_word(text, "min");
 
   if (!name || !*name || strpbrk(name, " \t,;#\"\\"))
-    return core_ini_error(ini, entry, "goal = %.60s: expected max or min and a measure, such as max final",
-                          entry->value);
-  if (core_text_copy(search->measure, sizeof search->measure, name, "goal") != CORE_OK)
+    return core_ini_error(ini, entry, "goal = %.60s: expected max or min and a measure, such as max final, or two "
+                          "of these, such as max final, min transitions", entry->value);
+  if (core_text_copy(goal->measure, sizeof goal->measure, name, "goal") != CORE_OK)
     return core_ini_error(ini, entry, "%s", core_error_message());
 
-  search->is_metric = true;
+  goal->is_metric = true;
   for (size_t i = 0; i < MEASURES; i++) {
     if (strcmp(name, measures[i]) != 0) continue;
-    search->is_metric = false;
-    search->is_log = strcmp(ranges[i], "LOG") == 0;
+    goal->is_metric = false;
+    goal->is_log = strcmp(ranges[i], "LOG") == 0;
   }
 
   if (strcmp(name, "score_at_time") != 0) return CORE_OK;
   return core_ini_error(ini, entry, "goal: score_at_time depends on the runs that are compared; take final or best");
+}
+
+/* Parses one goal, or two that are separated by a comma. */
+static int read_goal(const CoreIni *ini, const CoreIniEntry *entry, CoreSearch *search) {
+  CoreText item = {0};
+  const char *tail = entry->value, *start;
+  int code = CORE_OK;
+  search->goal = entry;
+
+  while (code == CORE_OK && core_ini_next_item(&tail, &item, &start)) {
+    if (search->goal_count == CORE_SEARCH_GOALS_MAX) {
+      code = core_ini_error(ini, entry, "goal: a search has at most two goals; remove '%.60s'",
+                            core_text_string(&item));
+      break;
+    }
+    CoreSearchGoal *goal = &search->goals[search->goal_count++];
+    code = read_one_goal(ini, entry, core_text_string(&item), goal);
+    if (code == CORE_OK && goal > search->goals && strcmp(goal->measure, search->goals[0].measure) == 0)
+      code = core_ini_error(ini, entry, "goal: %s is named twice; name another measure, or one goal", goal->measure);
+  }
+
+  core_text_free(&item);
+  return code;
 }
 
 static int read_key(const CoreIni *ini, const CoreIniEntry *entry, Key key, CoreSearch *search) {
@@ -92,6 +149,7 @@ static int read_key(const CoreIni *ini, const CoreIniEntry *entry, Key key, Core
     case KEY_TRIALS: return read_count(ini, entry, &search->trials);
     case KEY_STARTUP: return read_count(ini, entry, &search->startup);
     case KEY_WAVE: return read_count(ini, entry, &search->wave);
+    case KEY_TIMEOUT: return read_count(ini, entry, &search->timeout_s);
     case KEYS: break;
   }
   return CORE_OK;
@@ -180,19 +238,38 @@ static char *trim(char *text) {
   return text;
 }
 
+static const char *const scales[] = {[CORE_SEARCH_LOG] = "log", [CORE_SEARCH_LOGIT] = "logit",
+                                     [CORE_SEARCH_POW2] = "pow2"};
+enum { SCALES = sizeof scales / sizeof *scales };
+
+/* Checks that the bounds are in the order and on the scale. */
 static int check_range(const Line *line) {
   const CoreSearchAxis *axis = line->axis;
+  const char *name = axis->row->name;
   char low[32], high[32];
+  int exponent;
   core_text_from_real(axis->low, low), core_text_from_real(axis->high, high);
   if (axis->low == axis->high)
     return core_ini_error(line->ini, line->entry, "%s: both bounds are %s, which leaves nothing to search; write "
-                          "%s = %s in [%s]", axis->row->name, low, axis->row->key, low, axis->row->section);
+                          "%s = %s in [%s]", name, low, axis->row->key, low, axis->row->section);
   if (axis->low > axis->high)
-    return core_ini_error(line->ini, line->entry, "%s: the bounds stand the wrong way round; write %s%s .. %s",
-                          axis->row->name, axis->is_log ? "log " : "", high, low);
-  if (axis->is_log && axis->low <= 0)
+    return core_ini_error(line->ini, line->entry, "%s: the bounds stand the wrong way round; write %s%s%s .. %s",
+                          name, axis->scale ? scales[axis->scale] : "", axis->scale ? " " : "", high, low);
+
+  if (axis->scale == CORE_SEARCH_LOG && axis->low <= 0)
     return core_ini_error(line->ini, line->entry, "%s: the logarithm of %s does not exist; begin above 0, or leave "
-                          "out log", axis->row->name, low);
+                          "out log", name, low);
+  if (axis->scale == CORE_SEARCH_LOGIT && axis->row->kind == CORE_CONFIG_INT)
+    return core_ini_error(line->ini, line->entry, "%s is a whole number, and logit is a scale of numbers between 0 and "
+                          "1; leave it out", name);
+  if (axis->scale == CORE_SEARCH_LOGIT && !(axis->low > 0 && axis->high < 1))
+    return core_ini_error(line->ini, line->entry, "%s: the logit of %s does not exist; begin above 0 and end below 1, "
+                          "as in logit 0.9 .. 0.9999", name, axis->low > 0 ? high : low);
+  if (axis->scale == CORE_SEARCH_POW2)
+    for (int end = 0; end < 2; end++)
+      if ((end ? axis->high : axis->low) <= 0 || frexp(end ? axis->high : axis->low, &exponent) != 0.5)
+        return core_ini_error(line->ini, line->entry, "%s: %s is no power of two; write bounds such as pow2 16 .. 1024",
+                              name, end ? high : low);
   return CORE_OK;
 }
 
@@ -202,9 +279,12 @@ static bool is_number(const CoreConfigRow *row) {
 
 static int read_range(Line *line, char *text) {
   CoreSearchAxis *axis = line->axis;
-  const char *numbers = after_word(text, "log");
+  const char *numbers = NULL;
   char *dots = strstr(text, "..");
-  axis->is_log = numbers != NULL;
+  for (size_t i = CORE_SEARCH_LOG; i < SCALES && !numbers; i++) {
+    numbers = after_word(text, scales[i]);
+    if (numbers) axis->scale = (CoreSearchScale)i;
+  }
 
   if (!dots && strchr(text, ','))
     return core_ini_error(line->ini, line->entry, "%s: a list of values begins with the word choice: choice %.80s",
@@ -234,7 +314,8 @@ static int unknown_key(const CoreIni *ini, const CoreIniEntry *entry) {
   for (size_t i = 0; i < count; i++) names[KEYS + 1 + i] = rows[i].name;
   const char *nearest = core_config_suggest(entry->key, names, count + KEYS + 1);
   free(names);
-  return core_ini_error_key(ini, entry, "%s is not a setting, nor method, trials, seeds, goal, startup or wave%s%s%s",
+  return core_ini_error_key(ini, entry, "%s is not a setting, nor method, trials, seeds, goal, startup, wave or "
+                            "timeout%s%s%s",
                             entry->key, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
@@ -352,7 +433,7 @@ static int put_in_order(const CoreIni *ini, CoreSearch *search) {
 /* ---- interface --------------------------------------------------------------------------------------------------- */
 
 int core_search_finish(const CoreIni *ini, const CoreIniEntry *section, CoreSearch *search) {
-  enum { STARTUP = 10, WAVE = 8 };
+  enum { STARTUP = 10, WAVE = 8, TIMEOUT_S = 600 };
 
   if (search->count == 0)
     return core_ini_error(ini, section, "[%s] has no setting to search; add one, such as ppo.learning_rate = "
@@ -360,13 +441,17 @@ int core_search_finish(const CoreIni *ini, const CoreIniEntry *section, CoreSear
   if (!search->given[KEY_TRIALS])
     return core_ini_error(ini, section, "[%s] has no trials; add trials = 64", section->section);
   for (Key key = KEY_STARTUP; key <= KEY_WAVE; key++)
-    if (search->given[key] && search->method != CORE_SEARCH_TPE)
-      return core_ini_error_key(ini, search->given[key], "%s belongs to method = tpe; the method here is %s",
-                                keys[key], methods[search->method]);
+    if (search->given[key] && !core_search_is_adaptive(search))
+      return core_ini_error_key(ini, search->given[key], "%s belongs to method = tpe, optuna: or command:; the method "
+                                "here is %s", keys[key], methods[search->method]);
+  if (search->given[KEY_TIMEOUT] && !core_search_has_program(search))
+    return core_ini_error_key(ini, search->given[KEY_TIMEOUT], "timeout belongs to method = optuna: or command:; the "
+                              "method here is %s", methods[search->method]);
 
-  if (!*search->measure) TRY(core_text_copy(search->measure, sizeof search->measure, "final", "goal"));
+  if (search->goal_count == 0) search->goals[search->goal_count++] = (CoreSearchGoal){.measure = "final"};
   if (!search->startup) search->startup = STARTUP;
   if (!search->wave) search->wave = WAVE;
+  if (!search->timeout_s) search->timeout_s = TIMEOUT_S;
   TRY(read_conditions(ini, search));
   return put_in_order(ini, search);
 }
@@ -378,5 +463,6 @@ void core_search_free(CoreSearch *search) {
   }
   free(search->axes);
   free(search->order);
+  free(search->program);
   *search = (CoreSearch){0};
 }

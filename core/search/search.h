@@ -2,10 +2,14 @@
  * experiment file (sweep/spec/spec.h) for `sweep`, which runs the trials, and for `analyze`, which reports on them.
  * docs/experiments.md describes the syntax.
  *
- *   method = random | sobol | tpe      trials = 64      goal = max final   (a measure: core/config/measures.def)
- *   startup = 10                       tpe: number of random trials at the start
- *   wave    = 8                        tpe: number of trials proposed at once
+ *   method = random | sobol | tpe | optuna:SAMPLER | command:FILE      trials = 64
+ *   goal    = max final[, min transitions]                measures of core/config/measures.def, or metrics
+ *   startup = 10                       adaptive methods: number of random trials at the start
+ *   wave    = 8                        adaptive methods: number of trials proposed at once
+ *   timeout = 600                      programs: seconds that they may take for a wave
  *   ppo.learning_rate = log 1e-5 .. 1e-2
+ *   ppo.gamma         = logit 0.9 .. 0.9999               uniform in log(x / (1 - x))
+ *   env.num           = pow2 64 .. 4096                   powers of two
  *   ppo.epochs        = 1 .. 8                            integers if the setting is one
  *   algo.name         = choice ppo, ppo_ewma
  *   ppo.com           = log 8 .. 512 when algo.name = ppo_ewma
@@ -20,42 +24,67 @@
 
 #include "core/config/config.h"
 #include "core/ini.h"
+#include "core/sha256.h"
 #include "core/text.h"
 
 enum {
   CORE_SEARCH_AXES_MAX = 32,       /* settings of a search: the dimensions of sobol.h */
   CORE_SEARCH_CHOICES_MAX = 64,    /* values of a choice */
   CORE_SEARCH_TRIALS_MAX = 1000000,
-  CORE_SEARCH_MEASURE = 160        /* length of the goal's name with its NUL */
+  CORE_SEARCH_MEASURE = 160,       /* length of a goal's name with its NUL */
+  CORE_SEARCH_GOALS_MAX = 2
 };
 #define CORE_SEARCH_NO_PARENT SIZE_MAX
 
-typedef enum CoreSearchMethod { CORE_SEARCH_RANDOM, CORE_SEARCH_SOBOL, CORE_SEARCH_TPE } CoreSearchMethod;
+/* Adaptive methods, from CORE_SEARCH_TPE on, propose waves of trials from the results of earlier ones. Programs, from
+ * CORE_SEARCH_OPTUNA on, are asked for them (sweep/search/ask.h). */
+typedef enum CoreSearchMethod {
+  CORE_SEARCH_RANDOM,
+  CORE_SEARCH_SOBOL,
+  CORE_SEARCH_TPE,
+  CORE_SEARCH_OPTUNA,
+  CORE_SEARCH_COMMAND
+} CoreSearchMethod;
 
-/* A searched setting. The coordinate of a range is the value or its logarithm, that of a choice the value's index. */
+/* Scale on which a range is uniform. */
+typedef enum CoreSearchScale {
+  CORE_SEARCH_LINEAR,
+  CORE_SEARCH_LOG,
+  CORE_SEARCH_LOGIT,               /* log(x / (1 - x)) */
+  CORE_SEARCH_POW2                 /* powers of two; the coordinate is the exponent */
+} CoreSearchScale;
+
+/* A searched setting. The coordinate of a range is the value on its scale, that of a choice the value's index. */
 typedef struct CoreSearchAxis {
   const CoreConfigRow *row;
   const CoreIniEntry *entry;       /* line in the file; borrowed */
-  bool is_log;
-  double low, high;                /* inclusive bounds of a range */
+  CoreSearchScale scale;
+  double low, high;                /* inclusive bounds of a range, as values of the setting */
   char **choices;                  /* canonical texts of a choice; NULL: a range */
   size_t choice_count;
   size_t parent;                   /* axis of its condition, or CORE_SEARCH_NO_PARENT */
   uint64_t when;                   /* bit c: active if the parent has choice c */
 } CoreSearchAxis;
 
-typedef struct CoreSearch {
-  CoreSearchMethod method;
-  int64_t trials, startup, wave;   /* 0: not set yet */
+typedef struct CoreSearchGoal {
   bool minimize;
-  char measure[CORE_SEARCH_MEASURE]; /* name of the measure, "final"; "": not set yet */
+  char measure[CORE_SEARCH_MEASURE]; /* name of the measure, "final" */
   bool is_metric;                  /* whether it is no measure, but a metric by name (sweep/spec/metric.h) */
   bool is_log;                     /* whether the measure is averaged geometrically (range LOG of measures.def) */
+} CoreSearchGoal;
+
+typedef struct CoreSearch {
+  CoreSearchMethod method;
+  char *program;                   /* optuna: "CmaEsSampler(sigma0=0.3)"; command: the file; NULL: other methods */
+  char program_hash[CORE_SHA256];  /* command: SHA-256 of the file at submission; "": not recorded yet */
+  int64_t trials, startup, wave, timeout_s; /* 0: not set yet */
+  CoreSearchGoal goals[CORE_SEARCH_GOALS_MAX];
+  size_t goal_count;               /* 0: not set yet */
   CoreSearchAxis *axes;            /* in the file's order */
   size_t count;
   size_t *order;                   /* [count] axes, parents before their children */
-  const CoreIniEntry *goal;        /* line of the goal; NULL: not set */
-  const CoreIniEntry *given[5];    /* private: lines of the keys, to detect repetitions */
+  const CoreIniEntry *goal, *method_entry; /* lines of the goals and of the method; NULL: not set */
+  const CoreIniEntry *given[6];    /* private: lines of the keys, to detect repetitions */
 } CoreSearch;
 
 /* Parses one line of the block into a zero-initialized search. CORE_USAGE: the message has file, line, column, problem
@@ -65,7 +94,14 @@ int core_search_line(const CoreIni *ini, const CoreIniEntry *entry, CoreSearch *
 int core_search_finish(const CoreIni *ini, const CoreIniEntry *section, CoreSearch *search);
 void core_search_free(CoreSearch *search);
 
-const char *core_search_method_name(CoreSearchMethod method);
+/* Whether trials are proposed from results, in waves. */
+static inline bool core_search_is_adaptive(const CoreSearch *search) { return search->method >= CORE_SEARCH_TPE; }
+/* Whether a program proposes them. */
+static inline bool core_search_has_program(const CoreSearch *search) { return search->method >= CORE_SEARCH_OPTUNA; }
+/* Appends the method as in the file, "optuna:CmaEsSampler(sigma0=0.3)", without a recorded hash. Returns the text. */
+const char *core_search_method_print(const CoreSearch *search, CoreText *text);
+/* Appends "max final, min transitions". Returns the text. */
+const char *core_search_goals_print(const CoreSearch *search, CoreText *text);
 /* Appends an axis with its condition in the syntax of core_search_line: "log 1e-5 .. 0.01", "choice ppo, ppo_ewma". */
 void core_search_axis_print(const CoreSearch *search, size_t axis, CoreText *text);
 /* Appends the block without its header, one line per setting. */
@@ -73,7 +109,12 @@ void core_search_print(const CoreSearch *search, CoreText *text);
 
 /* ---- trials ---- */
 
-/* Appends the canonical text of the value at `unit` in [0, 1) of the axis: uniform, log-uniform, or one of the choices.
+/* Gets the bounds of a range's coordinate. Integers and powers of two are cells of width 1 centered on them, also in
+ * the logarithm of integers, so that all are equally likely. */
+void core_search_bounds(const CoreSearchAxis *axis, double *low, double *high);
+/* Gets the bounds of the cell that has a coordinate of a range. False: its values are real numbers. */
+bool core_search_cell(const CoreSearchAxis *axis, double coordinate, double *low, double *high);
+/* Appends the canonical text of the value at `unit` in [0, 1) of the axis: uniform on its scale, or one of the choices.
  * Numbers have six significant digits, so that settings do not depend on a machine's logarithm. */
 const char *core_search_value(const CoreSearchAxis *axis, double unit, CoreText *text);
 /* Appends the text of a coordinate, rounded and clamped to the axis. */

@@ -33,15 +33,6 @@ static double quantile_between(double p, double a, double b) {
 
 /* ---- densities --------------------------------------------------------------------------------------------------- */
 
-static bool is_whole(const CoreSearchAxis *axis) { return axis->row->kind == CORE_CONFIG_INT; }
-
-/* Bounds of an axis in the density, where integers are cells centered on them. */
-static void bounds_of(const CoreSearchAxis *axis, double *low, double *high) {
-  const double half = is_whole(axis) ? 0.5 : 0;
-  *low = axis->is_log ? log(axis->low - half) : axis->low - half;
-  *high = axis->is_log ? log(axis->high + half) : axis->high + half;
-}
-
 typedef struct Place { double at; size_t kernel; } Place;
 
 static int by_place(const void *left, const void *right) {
@@ -56,7 +47,7 @@ static void set_widths(const CoreSearchAxis *axis, size_t n, const double *mu, d
   double low, high;
   Place *places = core_memory_allocate((n + 1) * sizeof *places);
 
-  bounds_of(axis, &low, &high);
+  core_search_bounds(axis, &low, &high);
   for (size_t i = 0; i < n; i++) places[i] = (Place){mu[i], i};
   qsort(places, n, sizeof *places, by_place);
 
@@ -111,7 +102,7 @@ void core_parzen_make(const CoreSearch *search, const size_t *axis, size_t axes,
     for (size_t i = 0; i < n; i++) mu[i] = with[i]->coordinate[axis[a]];
     mu[n] = -1;
     if (of->choices) continue;
-    bounds_of(of, &low, &high);
+    core_search_bounds(of, &low, &high);
     set_widths(of, n, mu, sigma);
     mu[n] = 0.5 * (low + high), sigma[n] = high - low;
   }
@@ -137,12 +128,10 @@ static double log_kernel(const CoreParzen *parzen, size_t a, size_t kernel, doub
   const double mu = parzen->mu[a * parzen->kernels + kernel], sigma = parzen->sigma[a * parzen->kernels + kernel];
   double low, high;
   if (of->choices) return log(choice_share(parzen, of, mu, (size_t)x));
-  bounds_of(of, &low, &high);
+  core_search_bounds(of, &low, &high);
   const double mass = log_mass((low - mu) / sigma, (high - mu) / sigma), z = (x - mu) / sigma;
-  if (!is_whole(of)) return -0.5 * z * z - LOG_SQRT_2_PI - log(sigma) - mass;
-  const double value = floor((of->is_log ? exp(x) : x) + 0.5);
-  const double left = of->is_log ? log(value - 0.5) : value - 0.5;
-  const double right = of->is_log ? log(value + 0.5) : value + 0.5;
+  double left, right;
+  if (!core_search_cell(of, x, &left, &right)) return -0.5 * z * z - LOG_SQRT_2_PI - log(sigma) - mass;
   return log_mass((left - mu) / sigma, (right - mu) / sigma) - mass;
 }
 
@@ -180,7 +169,7 @@ static double draw_axis(const CoreParzen *parzen, size_t a, size_t kernel, doubl
     return (double)choice;
   }
 
-  bounds_of(of, &low, &high);
+  core_search_bounds(of, &low, &high);
   const double a_z = (low - mu) / sigma, b_z = (high - mu) / sigma; /* a_z <= 0 <= b_z, since mu is within the bounds */
   const double p = below(a_z) + unit * (below(b_z) - below(a_z));
   return mu + sigma * quantile_between(p, a_z, b_z);
@@ -205,15 +194,107 @@ static void draw(const CoreParzen *parzen, CoreRandomStream *stream, double *coo
 
 /* ---- proposals --------------------------------------------------------------------------------------------------- */
 
-typedef struct Rank { double loss; size_t trial; } Rank;
+/* Trial with a value of every goal. front: 0 for trials that no other dominates, 1 for those that only these dominate,
+ * and so on. */
+typedef struct Rank {
+  double loss[CORE_SEARCH_GOALS_MAX];
+  size_t trial, front;
+} Rank;
 
 static int by_loss(const void *left, const void *right) {
   const Rank *a = left, *b = right;
-  if (a->loss != b->loss) return a->loss < b->loss ? -1 : 1;
+  for (size_t g = 0; g < CORE_SEARCH_GOALS_MAX; g++)
+    if (a->loss[g] != b->loss[g]) return a->loss[g] < b->loss[g] ? -1 : 1;
   return (a->trial > b->trial) - (a->trial < b->trial);
 }
 
-size_t core_tpe_split(const CoreTpeTrial *trials, size_t count, bool *below_) {
+static int by_front(const void *left, const void *right) {
+  const Rank *a = left, *b = right;
+  return a->front != b->front ? (a->front > b->front) - (a->front < b->front) : by_loss(left, right);
+}
+
+bool core_search_dominates(const double *a, const double *b, size_t goals) {
+  bool is_better = false;
+  for (size_t g = 0; g < goals; g++) {
+    if (a[g] > b[g]) return false;
+    is_better |= a[g] < b[g];
+  }
+  return is_better;
+}
+
+/* Numbers the fronts of ranks[count], which are sorted by loss, so that only earlier ones can dominate. */
+static void number_fronts(Rank *ranks, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    ranks[i].front = 0;
+    for (size_t k = 0; k < i; k++)
+      if (ranks[k].front >= ranks[i].front &&
+          core_search_dominates(ranks[k].loss, ranks[i].loss, CORE_SEARCH_GOALS_MAX))
+        ranks[i].front = ranks[k].front + 1;
+  }
+}
+
+/* Moves `wanted` of the trials of one front, sorted by their first loss, to its beginning, one by one that which adds
+ * the largest area of dominated losses. Both losses are scaled to [0, 1] over the front, with the reference at 1.1
+ * (greedy hypervolume subset selection; Guerreiro, Fonseca & Paquete 2016). */
+static void select_spread(Rank *front, size_t count, size_t wanted) {
+  static const double reference = 1.1;
+  double low[CORE_SEARCH_GOALS_MAX], high[CORE_SEARCH_GOALS_MAX];
+  for (size_t g = 0; g < CORE_SEARCH_GOALS_MAX; g++) {
+    low[g] = high[g] = front[0].loss[g];
+    for (size_t i = 1; i < count; i++) {
+      low[g] = fmin(low[g], front[i].loss[g]);
+      high[g] = fmax(high[g], front[i].loss[g]);
+    }
+  }
+
+  for (size_t chosen = 0; chosen < wanted; chosen++) {
+    size_t best = chosen;
+    double most = -1;
+
+    for (size_t i = chosen; i < count; i++) {
+      /* The corner of the area that only this trial dominates: the nearest chosen trials on both sides. */
+      double at[CORE_SEARCH_GOALS_MAX], corner[CORE_SEARCH_GOALS_MAX] = {reference, reference};
+      for (size_t g = 0; g < CORE_SEARCH_GOALS_MAX; g++)
+        at[g] = high[g] > low[g] ? (front[i].loss[g] - low[g]) / (high[g] - low[g]) : 0;
+      for (size_t k = 0; k < chosen; k++)
+        for (size_t g = 0; g < CORE_SEARCH_GOALS_MAX; g++) {
+          const double other = high[g] > low[g] ? (front[k].loss[g] - low[g]) / (high[g] - low[g]) : 0;
+          if (other >= at[g]) corner[g] = fmin(corner[g], other);
+        }
+
+      const double area = (corner[0] - at[0]) * (corner[1] - at[1]);
+      if (!(area > most)) continue;
+      most = area;
+      best = i;
+    }
+
+    const Rank swapped = front[best];
+    memmove(&front[chosen + 1], &front[chosen], (best - chosen) * sizeof *front);
+    front[chosen] = swapped;
+  }
+}
+
+static bool has_values(const CoreTpeTrial *trial) {
+  for (size_t g = 0; g < CORE_SEARCH_GOALS_MAX; g++)
+    if (isnan(trial->loss[g])) return false;
+  return trial->has_ended;
+}
+
+/* Sorts the trials: by front, and those of the front of which only some are among the best `wanted` by what they
+ * add. */
+static void sort_ranks(Rank *ranks, size_t count, size_t goals, size_t wanted) {
+  qsort(ranks, count, sizeof *ranks, by_loss);
+  if (goals == 1) return;
+  number_fronts(ranks, count);
+  qsort(ranks, count, sizeof *ranks, by_front);
+
+  for (size_t first = 0, end; first < wanted; first = end) {
+    for (end = first; end < count && ranks[end].front == ranks[first].front;) end++;
+    if (end > wanted) select_spread(ranks + first, end - first, wanted - first);
+  }
+}
+
+size_t core_tpe_split(const CoreTpeTrial *trials, size_t count, size_t goals, bool *below_) {
   enum { BELOW_MAX = 25 };
   size_t ended = 0, ranked = 0, best;
   Rank *ranks = core_memory_allocate((count + 1) * sizeof *ranks);
@@ -221,13 +302,15 @@ size_t core_tpe_split(const CoreTpeTrial *trials, size_t count, bool *below_) {
   for (size_t i = 0; i < count; i++) {
     below_[i] = false;
     ended += trials[i].has_ended;
-    if (trials[i].has_ended && !isnan(trials[i].loss)) ranks[ranked++] = (Rank){trials[i].loss, i};
+    if (!has_values(&trials[i])) continue;
+    ranks[ranked] = (Rank){.trial = i};
+    memcpy(ranks[ranked++].loss, trials[i].loss, sizeof trials[i].loss);
   }
 
-  qsort(ranks, ranked, sizeof *ranks, by_loss);
   best = (ended + 9) / 10; /* ceil(0.1 n) */
   if (best > BELOW_MAX) best = BELOW_MAX;
   if (best > ranked) best = ranked;
+  sort_ranks(ranks, ranked, goals, best);
   for (size_t i = 0; i < best; i++) below_[ranks[i].trial] = true;
   free(ranks);
   return best;
@@ -272,7 +355,7 @@ void core_tpe_propose(const CoreSearch *search, const CoreTpeTrial *trials, size
   bool *is_below = core_memory_allocate(count + 1);
   size_t together[CORE_SEARCH_AXES_MAX], axes = 0;
 
-  core_tpe_split(trials, count, is_below);
+  core_tpe_split(trials, count, search->goal_count, is_below);
   for (size_t i = 0; i < search->count; i++) {
     coordinate[i] = NAN;
     if (search->axes[i].parent == CORE_SEARCH_NO_PARENT) together[axes++] = i;

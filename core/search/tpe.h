@@ -4,17 +4,21 @@
  * logarithm or on cells of integers) and smoothed choices, with one kernel per trial and a wide prior in the middle. Of
  * 24 draws from l, the one with the largest l / g is proposed. Settings without conditions are drawn jointly (one
  * kernel holds one trial's values), each conditional setting separately from the trials in which it was active. Trials
- * that have not ended count as bad, so that proposals of one wave spread out (constant liar). */
+ * that have not ended count as bad, so that proposals of one wave spread out (constant liar).
+ *
+ * With two goals, the best are the first fronts of non-dominated trials, and of the front of which only some fit, those
+ * that add most to the dominated area (Ozaki, Tanigaki, Watanabe & Onishi 2020, without their weights). Proposals are
+ * then drawn around the Pareto front, as PufferLib's Protein does for score and cost. */
 #ifndef CORE_TPE_H
 #define CORE_TPE_H
 #include "core/search/search.h"
 
 enum { CORE_TPE_CANDIDATES = 24 };
 
-/* Trial with its loss. */
+/* Trial with its losses. */
 typedef struct CoreTpeTrial {
   const double *coordinate;  /* [search->count], NaN: inactive axis */
-  double loss;               /* smaller is better; NaN: none, counts as the worst */
+  double loss[CORE_SEARCH_GOALS_MAX]; /* smaller is better; NaN: none, counts as the worst; 0 beyond the goals */
   bool has_ended;
 } CoreTpeTrial;
 
@@ -35,8 +39,10 @@ void core_parzen_free(CoreParzen *parzen);
 /* Returns the log density at coordinate[search->count]; for integers and choices the log probability. */
 double core_parzen_log(const CoreParzen *parzen, const double *coordinate);
 
+/* Whether losses a[goals] are nowhere larger than b[goals], and somewhere smaller. */
+bool core_search_dominates(const double *a, const double *b, size_t goals);
 /* Sets below[i] for the trials that form l and returns their number. */
-size_t core_tpe_split(const CoreTpeTrial *trials, size_t count, bool *below);
+size_t core_tpe_split(const CoreTpeTrial *trials, size_t count, size_t goals, bool *below);
 
 /* Proposes trial `number` into coordinate[search->count]. Deterministic for given trials and seed. */
 void core_tpe_propose(const CoreSearch *search, const CoreTpeTrial *trials, size_t count, uint64_t seed,

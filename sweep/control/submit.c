@@ -26,6 +26,7 @@
 #include "sweep/plan/code.h"
 #include "sweep/plan/duplicates.h"
 #include "sweep/plan/searches.h"
+#include "sweep/search/ask.h"
 #include "sweep/search/wave.h"
 #include "sweep/spec/archived.h"
 #include "sweep/spec/extension.h"
@@ -344,11 +345,27 @@ static size_t count_trials(const SweepSpec *spec) {
   return trials;
 }
 
+static bool has_program(const SweepSpec *spec) {
+  for (size_t i = 0; i < spec->search_count; i++)
+    if (core_search_has_program(&spec->searches[i].space) && sweep_search_is_open(&spec->searches[i])) return true;
+  return false;
+}
+
+/* Checks that the programs of the searches are trusted before one is started, and that they can propose before anything
+ * is trained. */
+static int admit_programs(const SubmitOptions *options, const SweepSpec *spec) {
+  const SweepCodeChoice choice = {.trust = options->trust, .out = options->output.out};
+  if (!has_program(spec)) return CORE_OK;
+  TRY(sweep_code_admit_text(options->common.root, spec, &choice));
+  return options->no_check ? CORE_OK : sweep_ask_check(spec);
+}
+
 /* Adds the next trials of each search whose earlier trials have ended. */
 static int propose(const SubmitOptions *options, SweepSpec *spec) {
   const SweepOutput *output = &options->output;
   size_t proposed = 0;
   if (!writes(options) || is_chosen(options)) return CORE_OK;
+  TRY(admit_programs(options, spec));
   TRY(sweep_wave_propose(options->common.root, spec, &proposed));
   if (spec->search_count > 0) sweep_output_set_count(output, "proposed", proposed);
   if (proposed > 0) fprintf(output->out, "%s: %zu trials proposed\n", spec->name, proposed);

@@ -222,8 +222,7 @@ static int record_kept(const char *root, const SweepGrid *grid, const SweepCodeC
   return code;
 }
 
-/* Checks that the text of the sweep is trusted, and accepts it: what starts runs looks for it in the user's list. */
-static int admit_text(const char *root, const SweepSpec *spec, const SweepCodeChoice *choice) {
+int sweep_code_admit_text(const char *root, const SweepSpec *spec, const SweepCodeChoice *choice) {
   int code = sweep_trust_check(root, spec);
   const bool is_new = code == CORE_USAGE;
   if (is_new && choice->out) {
@@ -244,7 +243,7 @@ int sweep_code_admit(const char *root, const SweepGrid *grid, const SweepCodeCho
   SweepCodeChanges codes = {0};
   CoreText text = {0};
   store_code_clear_cache(); /* files may have changed since */
-  TRY(admit_text(root, grid->spec, choice));
+  TRY(sweep_code_admit_text(root, grid->spec, choice));
   TRY(sweep_code_check_trust(grid, choice->trust && !choice->dry_run));
 
   int code = sweep_code_compare(root, grid, &codes);

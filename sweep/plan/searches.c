@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/terminal.h"
+#include "core/unicode.h"
 #include "sweep/spec/search.h"
 
 /* ---- settings that nothing reads --------------------------------------------------------------------------------- */
@@ -63,13 +64,15 @@ static void print_search(const SweepSearch *search) {
   static const char *const headers[] = {"setting", "values"};
   const CoreSearch *space = &search->space;
   CoreTable *table = core_table_create(headers, 2);
-  CoreText text = {0};
-  printf("search %s    %s, %lld trials for %s %s", search->name, core_search_method_name(space->method),
-         (long long)space->trials, space->minimize ? "min" : "max", space->measure);
-  if (space->method == CORE_SEARCH_TPE)
+  CoreText text = {0}, goals = {0};
+  core_unicode_print(stdout, "search %s    %s, %lld trials for %s", search->name,
+                     core_search_method_print(space, &text), (long long)space->trials,
+                     core_search_goals_print(space, &goals));
+  if (core_search_is_adaptive(space))
     printf("; %lld random ones, then waves of %lld; %zu proposed", (long long)space->startup, (long long)space->wave,
            search->trials);
   printf("\n");
+  core_text_free(&goals);
 
   for (size_t i = 0; i < space->count; i++) {
     core_text_clear(&text);
@@ -97,11 +100,17 @@ static json_t *json_of(const SweepSearch *search) {
     core_search_axis_print(space, i, &text);
     json_object_set_new(settings, space->axes[i].row->name, core_json_text(core_text_string(&text)));
   }
+  core_text_clear(&text);
+  json_t *goals = json_array();
+  for (size_t g = 0; g < space->goal_count; g++)
+    json_array_append_new(goals, json_pack("{s:s, s:s}", "goal", space->goals[g].minimize ? "min" : "max", "measure",
+                                           space->goals[g].measure));
+  json_t *made = json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:I, s:o}", "name", search->name, "method",
+                           core_search_method_print(space, &text), "goal", space->goals[0].minimize ? "min" : "max",
+                           "measure", space->goals[0].measure, "goals", goals, "trials", (json_int_t)space->trials,
+                           "proposed", (json_int_t)search->trials, "settings", settings);
   core_text_free(&text);
-  return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:o}", "name", search->name, "method",
-                   core_search_method_name(space->method), "goal", space->minimize ? "min" : "max", "measure",
-                   space->measure, "trials", (json_int_t)space->trials, "proposed", (json_int_t)search->trials,
-                   "settings", settings);
+  return made;
 }
 
 json_t *sweep_searches_json(const SweepSpec *spec) {

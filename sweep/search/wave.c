@@ -1,5 +1,5 @@
-/* Proposes the trials of a search's next wave: reads the states and values of runs, asks TPE, and writes the
- * proposals. */
+/* Proposes the trials of a search's next wave, by TPE or a program (ask.h), from the results of the others
+ * (results.h), and records them. */
 #include "sweep/search/wave.h"
 
 #include <math.h>
@@ -8,213 +8,31 @@
 #include <string.h>
 
 #include "core/files.h"
+#include "core/log.h"
 #include "core/memory.h"
-#include "core/process.h"
-#include "core/program.h"
 #include "core/search/tpe.h"
 #include "core/text.h"
-#include "store/database/database.h"
+#include "core/unicode.h"
 #include "store/workspace/paths.h"
-#include "store/workspace/run.h"
+#include "sweep/search/ask.h"
+#include "sweep/search/results.h"
 #include "sweep/spec/grid.h"
 #include "sweep/spec/search.h"
-
-/* ---- metric ------------------------------------------------------------------------------------------------------ */
-
-/* Values of one measure. */
-typedef struct Metric {
-  char (*ids)[CORE_RUN_ID]; /* [count] */
-  double *values;           /* [count] NaN: not measured */
-  size_t count;
-} Metric;
-
-/* Makes the path of analyze: $SWEEP_ANALYZE, or the program next to this one. */
-static int analyze_path(char path[CORE_PATH_MAX]) {
-  const char *program = getenv("SWEEP_ANALYZE");
-  if (program && *program) return core_files_path(path, "%s", program);
-  char directory[CORE_PATH_MAX];
-  if (core_program_directory(directory) != CORE_OK) return core_files_path(path, "analyze");
-  return core_files_path(path, "%s/analyze", directory);
-}
-
-static int run_analyze(const char *const *arguments, CoreProcessOutput *output) {
-  enum { TIMEOUT_S = 3600 };
-  TRY(core_process_run(arguments, NULL, NULL, TIMEOUT_S, output));
-  if (output->exit_code == 0) return CORE_OK;
-  return core_error(CORE_FAIL, "%s cannot measure the runs: %s", arguments[0],
-                    output->timed_out      ? "it took more than an hour"
-                    : output->error.length ? core_text_string(&output->error)
-                                           : "it was killed");
-}
-
-/* Parses rows of a run and a value after a header; an empty value: not measured. */
-static int parse_metric(const char *csv, Metric *metric) {
-  CoreText cell = {0};
-  size_t capacity = 0;
-  int code = CORE_OK;
-  bool last = false;
-
-  /* Skip the header. */
-  while (*csv && !last) csv = core_text_read_cell(csv, &cell, &last);
-
-  while (*csv) {
-    if (code != CORE_OK) break;
-    csv = core_text_read_cell(csv, &cell, &last);
-    if (last || cell.length != CORE_RUN_ID - 1) {
-      code = core_error(CORE_FAIL,
-                        "analyze table --runs: expected a run and its value, found '%.80s'; check that it is of "
-                        "this version", core_text_string(&cell));
-      break;
-    }
-
-    if (metric->count == capacity) {
-      capacity = capacity ? 2 * capacity : 64;
-      metric->ids = core_memory_resize(metric->ids, capacity * sizeof *metric->ids);
-      metric->values = core_memory_resize(metric->values, capacity * sizeof *metric->values);
-    }
-    memcpy(metric->ids[metric->count], core_text_string(&cell), CORE_RUN_ID);
-    csv = core_text_read_cell(csv, &cell, &last);
-    double *value = &metric->values[metric->count++];
-    if (!core_text_to_real(core_text_string(&cell), value)) *value = NAN;
-  }
-
-  core_text_free(&cell);
-  return code;
-}
-
-static int import(const char *root, const char *sweep) {
-  char path[CORE_PATH_MAX];
-  StoreDatabase *database;
-  StoreImport result;
-  TRY(store_path_database(root, path));
-  TRY(store_database_open(path, false, &database));
-  const int code = store_import(database, root, sweep, true, &result);
-  store_database_close(&database);
-  return code;
-}
-
-static void free_metric(Metric *metric) {
-  free(metric->ids);
-  free(metric->values);
-  *metric = (Metric){0};
-}
-
-/* Imports new rows of the sweep and reads one measure of its runs from `analyze table --runs`, so that searches and
- * figures use the same values. */
-static int read_metric(const char *root, const char *sweep, const char *measure, Metric *metric) {
-  char program[CORE_PATH_MAX], database[CORE_PATH_MAX];
-  CoreProcessOutput output = {0};
-  *metric = (Metric){0};
-  TRY(import(root, sweep));
-  TRY(analyze_path(program));
-  TRY(store_path_database(root, database));
-  const char *const arguments[] = {program,     "table", "--runs",   database, "--sweep", sweep,
-                                   "--measure", measure, "--format", "csv",    NULL};
-  int code = run_analyze(arguments, &output);
-  if (code == CORE_OK && output.out.length > 0) code = parse_metric(output.out.data, metric);
-  core_process_output_free(&output);
-  if (code != CORE_OK) free_metric(metric);
-  return code;
-}
-
-/* Returns the value of a run; NaN: not measured, or not a run of the sweep. */
-static double metric_value(const Metric *metric, const char *id) {
-  for (size_t i = 0; i < metric->count; i++)
-    if (strcmp(metric->ids[i], id) == 0) return metric->values[i];
-  return NAN;
-}
-
-/* ---- outcomes ---------------------------------------------------------------------------------------------------- */
-
-/* Results of one trial's runs. */
-typedef struct Outcome {
-  double sum;
-  size_t runs, unmeasured;
-} Outcome;
-
-static void make_id(const SweepGrid *grid, size_t cell, size_t seed, char id[CORE_RUN_ID]) {
-  CoreConfig config;
-  sweep_grid_cell_config(grid, cell, seed, &config);
-  core_config_id(&config, id);
-}
-
-/* Sets *has_ended to whether every run of the search has ended by itself. Stopped and lost runs resume with the next
- * submit. Checks the last trials first, which are most likely to be unfinished. */
-static int check_ended(const char *root, const SweepGrid *grid, const SweepSearch *search, bool *has_ended) {
-  *has_ended = true;
-  for (size_t cell = grid->cells; cell-- > 0 && *has_ended;) {
-    const SweepSearch *cell_search;
-    (void)sweep_grid_cell_trial(grid, cell, &cell_search);
-    if (cell_search != search) continue;
-
-    for (size_t seed = 0; seed < grid->spec->seed_count && *has_ended; seed++) {
-      char id[CORE_RUN_ID];
-      StoreState state;
-      make_id(grid, cell, seed, id);
-      TRY(store_run_state_read(root, id, true, &state));
-      *has_ended = store_status_is_final(state.status) || state.status == STORE_FAILED ||
-                   state.status == STORE_STOPPED_BY_RULE;
-    }
-  }
-  return CORE_OK;
-}
-
-/* Adds one run to its trial. A run stopped by rule counts with the value that it reached; a diverged run counts as
- * unmeasured. */
-static int add_run(const char *root, const CoreSearch *space, const Metric *metric, const char *id, Outcome *outcome) {
-  StoreState state;
-  TRY(store_run_state_read(root, id, true, &state));
-  const bool counts = state.status == STORE_FINISHED || state.status == STORE_STOPPED_BY_RULE;
-  double value = counts ? metric_value(metric, id) : NAN;
-  if (space->is_log) value = value > 0 ? log(value) : NAN;
-  outcome->runs++;
-  if (isnan(value)) outcome->unmeasured++;
-  else outcome->sum += value;
-  return CORE_OK;
-}
-
-/* Adds the runs of every trial, also runs that several trials share. */
-static int add_runs(const char *root, const SweepGrid *grid, const SweepSearch *search, const Metric *metric,
-                    Outcome *outcomes) {
-  for (size_t cell = 0; cell < grid->cells; cell++) {
-    const SweepSearch *cell_search;
-    const size_t trial = sweep_grid_cell_trial(grid, cell, &cell_search);
-    if (cell_search != search) continue;
-    for (size_t seed = 0; seed < grid->spec->seed_count; seed++) {
-      char id[CORE_RUN_ID];
-      make_id(grid, cell, seed, id);
-      TRY(add_run(root, &search->space, metric, id, &outcomes[trial]));
-    }
-  }
-  return CORE_OK;
-}
-
-static int check_measured(const SweepSpec *spec, const SweepSearch *search, const Outcome *outcomes) {
-  size_t runs = 0, unmeasured = 0;
-  const CoreSearch *space = &search->space;
-  const CoreIniEntry *entry = space->goal ? space->goal : search->entry;
-  for (size_t i = 0; i < search->trials; i++) {
-    runs += outcomes[i].runs;
-    unmeasured += outcomes[i].unmeasured;
-  }
-  if (unmeasured < runs) return CORE_OK;
-  return core_ini_error(&spec->ini, entry,
-                        "goal: none of the %zu runs of [%s] that have ended has a value of %s, so "
-                        "nothing can be proposed; choose a measure that they have (analyze table --runs --sweep %s), "
-                        "or see why they failed (sweep status %s)",
-                        runs, search->entry->section, space->measure, spec->name, spec->name);
-}
+#include "sweep/spec/trust.h"
 
 /* ---- proposals --------------------------------------------------------------------------------------------------- */
 
-static void make_trials(const SweepSearch *search, const Outcome *outcomes, CoreTpeTrial *trials, double *coordinates) {
+static void make_trials(const SweepSearch *search, const SweepTrialResult *results, CoreTpeTrial *trials,
+                        double *coordinates) {
+  const CoreSearch *space = &search->space;
   for (size_t i = 0; i < search->trials; i++) {
-    double *coordinate = coordinates + i * search->space.count;
-    const Outcome *outcome = &outcomes[i];
-    const bool is_measured = outcome->runs > 0 && outcome->unmeasured == 0;
-    const double mean = is_measured ? outcome->sum / (double)outcome->runs : NAN;
+    double *coordinate = coordinates + i * space->count;
     sweep_search_trial(search, i, coordinate);
-    trials[i] = (CoreTpeTrial){coordinate, search->space.minimize ? mean : -mean, true};
+    trials[i] = (CoreTpeTrial){.coordinate = coordinate, .has_ended = true};
+    for (size_t g = 0; g < space->goal_count; g++) {
+      const double value = results[i].has_value ? results[i].value[g] : NAN;
+      trials[i].loss[g] = space->goals[g].minimize ? value : -value;
+    }
   }
 }
 
@@ -248,7 +66,7 @@ static int propose_trial(Proposer *proposer) {
     double *coordinate = proposer->coordinates + proposer->count * search->space.count;
     core_tpe_propose(&search->space, proposer->trials, proposer->count, proposal_seed(spec, search, draw),
                      (int64_t)trial, coordinate);
-    proposer->trials[proposer->count++] = (CoreTpeTrial){coordinate, NAN, false};
+    proposer->trials[proposer->count++] = (CoreTpeTrial){.coordinate = coordinate};
     sweep_search_add(search, &spec->base, coordinate);
     code = sweep_grid_check_trial(spec, search, trial);
     if (code != CORE_OK) sweep_search_drop(search);
@@ -262,53 +80,172 @@ static int propose_trial(Proposer *proposer) {
                             search->entry->section, DRAWS_MAX, trial, core_error_message());
 }
 
-static int propose(SweepSpec *spec, SweepSearch *search, const Outcome *outcomes) {
-  const size_t known = search->trials, axes = search->space.count;
-  const size_t remaining = (size_t)search->space.trials - known, wave_size = (size_t)search->space.wave;
-  const size_t count = wave_size < remaining ? wave_size : remaining, capacity = known + count * DRAWS_MAX;
-  const int64_t wave = known ? search->wave[known - 1] + 1 : 1;
+/* Proposes `count` trials by TPE. */
+static int propose_by_tpe(SweepSpec *spec, SweepSearch *search, const SweepTrialResult *results, size_t count) {
+  const size_t known = search->trials, axes = search->space.count, capacity = known + count * DRAWS_MAX;
   int code = CORE_OK;
-
   Proposer proposer = {.spec = spec, .search = search, .count = known};
   proposer.trials = core_memory_allocate(capacity * sizeof *proposer.trials);
   proposer.coordinates = core_memory_allocate(capacity * axes * sizeof *proposer.coordinates);
-  make_trials(search, outcomes, proposer.trials, proposer.coordinates);
-
-  for (size_t i = 0; i < count; i++) {
-    if (code != CORE_OK) break;
-    code = propose_trial(&proposer);
-    if (code == CORE_OK) search->wave[search->trials - 1] = wave;
-  }
-  while (code != CORE_OK && search->trials > known) sweep_search_drop(search);
+  make_trials(search, results, proposer.trials, proposer.coordinates);
+  for (size_t i = 0; i < count && code == CORE_OK; i++) code = propose_trial(&proposer);
   free(proposer.coordinates);
   free(proposer.trials);
+  return code;
+}
+
+/* ---- proposals of programs --------------------------------------------------------------------------------------- */
+
+/* Proposals that a program is told it cannot have. */
+typedef struct Refusals {
+  SweepRefusal *items;
+  size_t count;
+} Refusals;
+
+static void refuse(Refusals *refusals, const double *coordinate, size_t axes, const char *reason) {
+  refusals->items = core_memory_resize(refusals->items, (refusals->count + 1) * sizeof *refusals->items);
+  SweepRefusal *added = &refusals->items[refusals->count++];
+  *added = (SweepRefusal){core_memory_allocate((axes + 1) * sizeof *coordinate), core_text_duplicate(reason)};
+  memcpy(added->coordinate, coordinate, axes * sizeof *coordinate);
+}
+
+static void free_refusals(Refusals *refusals) {
+  for (size_t i = 0; i < refusals->count; i++) {
+    free(refusals->items[i].coordinate);
+    free(refusals->items[i].reason);
+  }
+  free(refusals->items);
+  *refusals = (Refusals){0};
+}
+
+/* Adds a proposal, unless it repeats a trial or is invalid in a cell of the grid: then it is refused. */
+static int take_proposal(SweepSpec *spec, SweepSearch *search, const double *coordinate, Refusals *refusals) {
+  char reason[64];
+  size_t other;
+  if (sweep_search_find(search, coordinate, &other)) {
+    snprintf(reason, sizeof reason, "it repeats trial %zu", other);
+    refuse(refusals, coordinate, search->space.count, reason);
+    return CORE_OK;
+  }
+
+  sweep_search_add(search, &spec->base, coordinate);
+  const int code = sweep_grid_check_trial(spec, search, search->trials - 1);
+  if (code == CORE_OK) return CORE_OK;
+  sweep_search_drop(search);
+  if (code != CORE_USAGE) return code;
+  refuse(refusals, coordinate, search->space.count, core_error_message());
+  core_error_clear();
+  return CORE_OK;
+}
+
+/* Judges a wave whose program was asked as often as it may be: no usable trial is an error, too few are not. */
+static int check_count(const SweepSpec *spec, const SweepSearch *search, size_t added, size_t count,
+                       const Refusals *refusals) {
+  const char *reason = refusals->count > 0 ? refusals->items[refusals->count - 1].reason : "";
+  if (added == count) return CORE_OK;
+  if (added == 0)
+    return core_ini_error_key(&spec->ini, search->entry, "[%s]: its program proposed %zu trials, none of which can be "
+                              "run; the last one was refused: %.1000s. If the space has no other trials, lower trials "
+                              "to %zu", search->entry->section, refusals->count, reason, search->trials);
+  core_warn("[%s]: a wave of %zu trials instead of %zu, since its program proposed others that cannot be run; the last "
+            "one was refused: %.1000s", search->entry->section, added, count, reason);
+  return CORE_OK;
+}
+
+/* Proposes up to `count` trials by the search's program. */
+static int propose_by_program(SweepSpec *spec, SweepSearch *search, const SweepTrialResult *results, size_t count,
+                              int64_t wave) {
+  enum { ROUNDS_MAX = 5 };
+  const size_t known = search->trials, axes = search->space.count;
+  double *coordinates = core_memory_allocate(count * axes * sizeof *coordinates);
+  Refusals refusals = {0};
+  int code = CORE_OK;
+
+  for (int round = 0; round < ROUNDS_MAX && search->trials < known + count && code == CORE_OK; round++) {
+    const size_t wanted = known + count - search->trials;
+    const SweepAsk ask = {.spec = spec, .search = search, .results = results, .known = known,
+                          .refusals = refusals.items, .refused = refusals.count, .wanted = wanted, .wave = wave,
+                          .round = round};
+    code = sweep_ask(&ask, coordinates);
+    for (size_t i = 0; i < wanted && code == CORE_OK; i++)
+      code = take_proposal(spec, search, coordinates + i * axes, &refusals);
+  }
+
+  if (code == CORE_OK) code = check_count(spec, search, search->trials - known, count, &refusals);
+  free_refusals(&refusals);
+  free(coordinates);
+  return code;
+}
+
+/* ---- waves ------------------------------------------------------------------------------------------------------- */
+
+/* Adds the trials of the next wave. Without success the search is as before. */
+static int propose(SweepSpec *spec, SweepSearch *search, const SweepTrialResult *results) {
+  const size_t known = search->trials;
+  const size_t remaining = (size_t)search->space.trials - known, wave_size = (size_t)search->space.wave;
+  const size_t count = wave_size < remaining ? wave_size : remaining;
+  const int64_t wave = known ? search->wave[known - 1] + 1 : 1;
+  const int code = core_search_has_program(&search->space) ? propose_by_program(spec, search, results, count, wave)
+                                                           : propose_by_tpe(spec, search, results, count);
+  for (size_t i = known; i < search->trials; i++) search->wave[i] = wave;
+  while (code != CORE_OK && search->trials > known) sweep_search_drop(search);
   return code;
 }
 
 /* Proposes one wave of one search if its last wave has ended. */
 static int propose_wave(const char *root, SweepSpec *spec, SweepSearch *search, bool *is_proposed) {
   SweepGrid grid;
-  Metric metric;
   bool has_ended;
   *is_proposed = false;
 
   TRY(sweep_grid_expand(spec, &grid));
-  int code = check_ended(root, &grid, search, &has_ended);
-  if (code == CORE_OK && has_ended) code = read_metric(root, spec->name, search->space.measure, &metric);
-
+  int code = sweep_results_check_ended(root, &grid, search, &has_ended);
+  if (code == CORE_OK && has_ended && core_search_has_program(&search->space)) code = sweep_trust_check(root, spec);
   if (code == CORE_OK && has_ended) {
-    Outcome *outcomes = core_memory_zero_allocate(search->trials + 1, sizeof *outcomes);
-    code = add_runs(root, &grid, search, &metric, outcomes);
-    if (code == CORE_OK) code = check_measured(spec, search, outcomes);
-    if (code == CORE_OK) code = propose(spec, search, outcomes);
+    SweepTrialResult *results = core_memory_zero_allocate(search->trials + 1, sizeof *results);
+    code = sweep_results_read(root, &grid, search, results);
+    if (code == CORE_OK) code = propose(spec, search, results);
     if (code == CORE_OK) code = sweep_proposals_write(root, spec, search);
     *is_proposed = code == CORE_OK;
-    free(outcomes);
-    free_metric(&metric);
+    free(results);
   }
 
   sweep_grid_free(&grid);
   return code;
+}
+
+static int problem_path(const char *root, const char *sweep, const char *search, char path[CORE_PATH_MAX]) {
+  char file[SWEEP_NAME + 20];
+  snprintf(file, sizeof file, "search.%s.problem", search);
+  return store_path_sweep(root, sweep, file, path);
+}
+
+/* Records the error `code` of an attempt for `sweep status`, or that there is none. Returns `code`. */
+static int note_problem(const char *root, const SweepSpec *spec, const SweepSearch *search, int code) {
+  char path[CORE_PATH_MAX];
+  TRY(problem_path(root, spec->name, search->name, path));
+  if (code == CORE_OK) {
+    if (core_files_exists(path)) (void)core_files_remove(path);
+    return CORE_OK;
+  }
+
+  char *message = core_text_duplicate(core_error_message());
+  (void)core_files_write_atomic(path, message, strlen(message));
+  core_error(code, "%s", message);
+  free(message);
+  return code;
+}
+
+char *sweep_wave_problem(const char *root, const char *sweep, const char *search) {
+  enum { BYTES_MAX = 16 << 10 };
+  char path[CORE_PATH_MAX], *text = NULL;
+  size_t size;
+  const bool is_read = problem_path(root, sweep, search, path) == CORE_OK && core_files_exists(path) &&
+                       core_files_read(path, BYTES_MAX, &text, &size) == CORE_OK;
+  if (!is_read) core_error_clear();
+  if (!is_read) return core_text_duplicate("");
+  core_unicode_mask_line(text);
+  return text;
 }
 
 static int propose_all(const char *root, SweepSpec *spec, size_t *proposed) {
@@ -317,7 +254,10 @@ static int propose_all(const char *root, SweepSpec *spec, size_t *proposed) {
     SweepSearch *search = &spec->searches[i];
     const size_t old_trials = search->trials;
     bool is_proposed = true;
-    while (is_proposed && sweep_search_is_open(search)) TRY(propose_wave(root, spec, search, &is_proposed));
+    int code = CORE_OK;
+    while (is_proposed && sweep_search_is_open(search) && code == CORE_OK)
+      code = propose_wave(root, spec, search, &is_proposed);
+    TRY(note_problem(root, spec, search, code));
     *proposed += search->trials - old_trials;
   }
   return CORE_OK;
@@ -345,7 +285,7 @@ int sweep_wave_has_ended(const char *root, const SweepSpec *spec, bool *has_ende
   int code = CORE_OK;
   for (size_t i = 0; i < spec->search_count; i++) {
     if (!sweep_search_is_open(&spec->searches[i])) continue;
-    code = check_ended(root, &grid, &spec->searches[i], has_ended);
+    code = sweep_results_check_ended(root, &grid, &spec->searches[i], has_ended);
     if (code != CORE_OK || *has_ended) break;
   }
   sweep_grid_free(&grid);

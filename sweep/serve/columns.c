@@ -37,13 +37,15 @@ static Goals find_goals(const ServeSweep *sweep) {
   double sign;
   SweepMetric metric;
 
-  goals.name = core_memory_zero_allocate(spec->search_count + 2, sizeof *goals.name);
+  goals.name = core_memory_zero_allocate(CORE_SEARCH_GOALS_MAX * spec->search_count + 2, sizeof *goals.name);
   if (program && core_script_goal(program, goal, &sign) &&
       sweep_metric_find("goal", goal, program, NULL, 0, &metric) == CORE_OK) {
     add_goal(&goals, metric.name);
     if (sign > 0) memcpy(goals.score, goals.name[0], sizeof goals.score);
   }
-  for (size_t i = 0; i < spec->search_count; i++) add_goal(&goals, spec->searches[i].space.measure);
+  for (size_t i = 0; i < spec->search_count; i++)
+    for (size_t g = 0; g < spec->searches[i].space.goal_count; g++)
+      add_goal(&goals, spec->searches[i].space.goals[g].measure);
   core_error_clear();
   return goals;
 }

@@ -80,7 +80,7 @@ static void score_trials(Study *study) {
 static int compare_trials(const void *a, const void *b, void *context) {
   const Study *study = context;
   const size_t x = *(const size_t *)a, y = *(const size_t *)b;
-  const double sign = study->trials.space.minimize ? 1 : -1;
+  const double sign = study->trials.space.goals[0].minimize ? 1 : -1;
   const double p = sign * study->score[x].center, q = sign * study->score[y].center;
   return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
 }
@@ -102,7 +102,7 @@ static double explain(const Study *study, double *importance, size_t *used) {
 
   for (size_t i = 0; i < n; i++) {
     const size_t t = study->order[i * study->ranked / n];
-    const double value = study->trials.space.is_log ? log(study->score[t].center) : study->score[t].center;
+    const double value = study->trials.space.goals[0].is_log ? log(study->score[t].center) : study->score[t].center;
     if (!isfinite(value)) continue;
     score[count] = value;
     list[count++] = t;
@@ -156,7 +156,7 @@ static json_t *ticks_json(const CoreSearchAxis *axis) {
   add_tick(axis, core_search_value(axis, 0, &low), ticks);
   add_tick(axis, core_search_value(axis, 1 - 1e-12, &high), ticks);
   if (core_text_to_real(low.data, &from) && core_text_to_real(high.data, &to)) {
-    if (axis->is_log && from > 0) add_powers(axis, from, to, ticks);
+    if (axis->scale == CORE_SEARCH_LOG && from > 0) add_powers(axis, from, to, ticks);
     else add_steps(axis, from, to, ticks);
   }
   core_text_free(&low);
@@ -170,7 +170,8 @@ static json_t *axes_json(const Study *study, const double *importance) {
   for (size_t a = 0; a < space->count; a++)
     json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:b, s:o}", "name", space->axes[a].row->name, "label",
                                           analysis_key_name(space->axes[a].row), "importance", importance[a], "log",
-                                          space->axes[a].is_log, "tick", ticks_json(&space->axes[a])));
+                                          space->axes[a].scale == CORE_SEARCH_LOG, "tick",
+                                          ticks_json(&space->axes[a])));
   return list;
 }
 
@@ -210,15 +211,20 @@ static json_t *study_json(const Study *study) {
   json_t *trials = json_array();
   size_t used;
   const double explained = explain(study, importance, &used);
+  CoreText method = {0}, goals = {0};
   for (size_t i = 0; i < study->ranked && i < TRIALS_MAX; i++)
     json_array_append_new(trials, trial_json(study, study->order[i]));
-  return json_pack("{s:s, s:o, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:f, s:I, s:o, s:o}", "search",
-                   study->trials.name, "searches", names_json(&study->sweep->view->members.spec), "method",
-                   core_search_method_name(space->method), "goal", space->minimize ? "min" : "max", "measure",
-                   analysis_measure_name(study->measure), "title", analysis_measure_label(study->measure), "log",
-                   space->is_log, "trials", (json_int_t)study->trials.count, "wanted", (json_int_t)space->trials,
-                   "ranked", (json_int_t)study->ranked, "explained", explained, "explained_from", (json_int_t)used,
-                   "axis", axes_json(study, importance), "trial", trials);
+  json_t *made = json_pack(
+    "{s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:f, s:I, s:o, s:o}", "search", study->trials.name,
+    "searches", names_json(&study->sweep->view->members.spec), "method", core_search_method_print(space, &method),
+    "goal", space->goals[0].minimize ? "min" : "max", "goals", core_search_goals_print(space, &goals), "measure",
+    analysis_measure_name(study->measure), "title", analysis_measure_label(study->measure), "log",
+    space->goals[0].is_log, "trials", (json_int_t)study->trials.count, "wanted", (json_int_t)space->trials, "ranked",
+    (json_int_t)study->ranked, "explained", explained, "explained_from", (json_int_t)used, "axis",
+    axes_json(study, importance), "trial", trials);
+  core_text_free(&goals);
+  core_text_free(&method);
+  return made;
 }
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
@@ -227,7 +233,7 @@ static int fill_study(const ServeContext *context, const char *search, Study *st
   const AnalysisSelection *selection = &study->groups->selection;
   const char *sweep = study->sweep->view->progress.name;
   TRY(analysis_trials_read(context->reader->database, selection, sweep, search, &study->trials));
-  TRY(analysis_measure_find(study->trials.space.measure, &study->measure));
+  TRY(analysis_measure_find(study->trials.space.goals[0].measure, &study->measure));
   TRY(read_measures(context, study));
   score_trials(study);
   rank_trials(study);

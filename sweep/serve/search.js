@@ -110,7 +110,7 @@ async function refreshSearch(sweep) {
   byId("search-label").hidden = answer.searches.length < 2;
   setOptions(byId("search-name"), answer.searches.map(name => [name, name]), answer.search);
   byId("search-note").textContent = `${answer.ranked} of ${answer.wanted} trials (${answer.method}) for ${answer.goal} `
-    + `${answer.title}; each line is a trial, colored by its score; click one to compare its runs, drag along axes to `
+    + `${answer.title}${answer.goals.includes(",") ? ` (goals: ${answer.goals})` : ""}; each line is a trial, colored by its score; click one to compare its runs, drag along axes to `
     + "choose some";
   const host = byId("parallel"), state = JSON.stringify([host.clientWidth, isDark.matches, study.brushes]);
   if (host.answer === answer && host.state === state) return;

@@ -49,8 +49,8 @@ void sweep_search_drop(SweepSearch *search) {
 void sweep_search_draw(const SweepSpec *spec, SweepSearch *search) {
   double coordinate[CORE_SEARCH_AXES_MAX];
   const CoreSearch *space = &search->space;
-  const int64_t known = space->method == CORE_SEARCH_TPE && space->startup < space->trials ? space->startup
-                                                                                           : space->trials;
+  const bool is_known_in_part = core_search_is_adaptive(space) && space->startup < space->trials;
+  const int64_t known = is_known_in_part ? space->startup : space->trials;
   for (int64_t trial = 0; trial < known; trial++) {
     core_search_draw(space, spec->name, search->name, trial, coordinate);
     sweep_search_add(search, &spec->base, coordinate);
@@ -62,6 +62,20 @@ void sweep_search_trial(const SweepSearch *search, size_t trial, double *coordin
     const SweepValue *value = &search->block.lists[i].values[trial];
     coordinate[i] = value->absent ? NAN : core_search_coordinate(&search->space.axes[i], value->text);
   }
+}
+
+bool sweep_search_find(const SweepSearch *search, const double *coordinate, size_t *trial) {
+  double *known = core_memory_allocate((search->space.count + 1) * sizeof *known);
+  bool is_equal = false;
+  for (*trial = 0; *trial < search->trials; ++*trial) {
+    sweep_search_trial(search, *trial, known);
+    is_equal = true;
+    for (size_t i = 0; i < search->space.count && is_equal; i++)
+      is_equal = isnan(coordinate[i]) ? isnan(known[i]) : coordinate[i] == known[i];
+    if (is_equal) break;
+  }
+  free(known);
+  return is_equal;
 }
 
 void sweep_search_free(SweepSearch *search) {
@@ -206,7 +220,7 @@ static int parse(const char *path, char *text, const SweepSpec *spec, SweepSearc
 static int read_proposals(const char *root, SweepSpec *spec, SweepSearch *search) {
   char path[CORE_PATH_MAX], *text;
   size_t size;
-  if (search->space.method != CORE_SEARCH_TPE) return CORE_OK;
+  if (!core_search_is_adaptive(&search->space)) return CORE_OK;
   TRY(proposals_path(root, spec, search, path));
   if (!core_files_exists(path)) return CORE_OK;
   TRY(core_files_read(path, file_max_bytes, &text, &size));

@@ -1,9 +1,10 @@
 /* [search NAME] block of a sweep: its space (core/search/search.h) and the trials proposed until now. Like a zip, a
  * search is one axis, multiplied into every grid block; each of its values is a trial. Several searches form a union.
  *
- * Trials of random and sobol searches follow from the file. So do the first `startup` trials of a
- * tpe search; the others are proposed from finished runs, one wave at a time (sweep/search/wave.h), and recorded in
- * sweeps/<name>/search.<search>.tsv, which only grows:
+ * Trials of random and sobol searches follow from the file. So do the first `startup` trials of the other methods;
+ * the later ones are proposed from finished runs, one wave at a time (sweep/search/wave.h), and recorded in
+ * sweeps/<name>/search.<search>.tsv, which only grows. What it has is what is trained, whatever a program would
+ * propose now:
  *
  *   # search 1 <sweep> <search> <hash of the space>
  *   trial <tab> wave <tab> settings
@@ -24,6 +25,8 @@ void sweep_search_drop(SweepSearch *search);
 void sweep_search_draw(const SweepSpec *spec, SweepSearch *search);
 /* Gets coordinate[search->space.count] of a trial. */
 void sweep_search_trial(const SweepSearch *search, size_t trial, double *coordinate);
+/* Finds the trial with these coordinates, which are as core_search_coordinate returns them. False: there is none. */
+bool sweep_search_find(const SweepSearch *search, const double *coordinate, size_t *trial);
 void sweep_search_free(SweepSearch *search);
 
 /* Whether trials remain to be proposed when the present wave has ended. */

@@ -491,7 +491,11 @@ int sweep_spec_read(const char *path, const char *profile, const char *const *se
   code = check_directory(path, spec->is_mixed ? spec->trainer.env.folder : spec->base.env.folder);
   if (code == CORE_OK) code = check_directory(path, spec->plan);
   spec_own_judge(path, &status, spec);
+  for (size_t i = 0; i < spec->search_count && code == CORE_OK; i++)
+    if (spec->searches[i].space.method == CORE_SEARCH_COMMAND)
+      code = check_directory(path, spec->searches[i].space.program);
   if (code == CORE_OK) code = sweep_script_set_directory(path, spec);
+  if (code == CORE_OK) spec_own_judge_code(spec);
   if (code == CORE_OK && spec->base.program)
     code = check_directory(path, core_script_text(spec->base.program, CORE_SCRIPT_folder));
   if (code != CORE_OK) sweep_spec_free(spec);

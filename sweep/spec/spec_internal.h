@@ -45,6 +45,9 @@ typedef struct SpecFile {
 /* Adds the setting's location to the current error message. at_key: that of the key, not the value. */
 int spec_setting_error(const SpecFile *file, const SpecSetting *setting, bool at_key);
 
+/* Gets the directory of the experiment file, which paths in it are relative to. */
+int spec_directory(const SpecFile *file, char directory[CORE_PATH_MAX]);
+
 /* Opens [search NAME], at top level or in a profile (spec_search.c). *index: in file->searches. */
 int spec_search_open(SpecFile *file, const CoreIniEntry *entry, int profile, const char *name, size_t *index);
 /* Selects the searches of the profile into file->spec, checks them against blocks and settings, and samples the trials

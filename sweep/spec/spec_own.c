@@ -71,16 +71,22 @@ int spec_own_read(const char *path, char **text, size_t *size, struct stat *stat
 
 /* ---- judgements -------------------------------------------------------------------------------------------------- */
 
-/* Doubts code that an interpreter opens by its name, after it was hashed. */
+/* Doubts code that an interpreter opens by its name, after it was hashed: that of the program, and programs that
+ * propose the trials of searches. */
 void spec_own_judge_code(SweepSpec *spec) {
   const CoreScript *program = spec->base.program;
   char directory[CORE_PATH_MAX], path[CORE_PATH_MAX], *save;
-  if (!spec->is_own_file || core_script_directory(program, directory) != CORE_OK) return;
+  if (!spec->is_own_file) return;
 
-  char *names = core_text_duplicate(core_script_text(program, CORE_SCRIPT_code));
+  const bool has_program = program && core_script_directory(program, directory) == CORE_OK;
+  char *names = core_text_duplicate(has_program ? core_script_text(program, CORE_SCRIPT_code) : "");
   for (char *name = strtok_r(names, " \t", &save); name && spec->doubt.length == 0; name = strtok_r(NULL, " \t", &save))
     if (core_files_path_in(directory, name, path) == CORE_OK) sweep_writers_of_code(path, &spec->doubt);
   free(names);
+
+  for (size_t i = 0; i < spec->search_count && spec->doubt.length == 0; i++)
+    if (spec->searches[i].space.method == CORE_SEARCH_COMMAND)
+      sweep_writers_of_code(spec->searches[i].space.program, &spec->doubt);
 
   if (spec->doubt.length > 0)
     core_text_append(&spec->doubt, ", and what is put there while a run starts, or is imported later, runs as you");

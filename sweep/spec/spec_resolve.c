@@ -119,15 +119,32 @@ static void set_unread(SpecFile *file, int profile) {
   file->spec->unread_allowed = unread && strcmp(unread->entry.value, "allow") == 0;
 }
 
+/* Gets the current directory with "." as the file's name in it. */
+static int current_place(char path[CORE_PATH_MAX]) {
+  char *current = get_current_dir_name();
+  const int code = core_files_path(path, "%s/.", current ? current : ".");
+  free(current);
+  return code;
+}
+
+static int directory_of(const char *path, char directory[CORE_PATH_MAX]) {
+  return core_files_path(directory, "%.*s", (int)(strrchr(path, '/') - path), path);
+}
+
+int spec_directory(const SpecFile *file, char directory[CORE_PATH_MAX]) {
+  char current[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  TRY(current_place(path));
+  TRY(directory_of(path, current));
+  TRY(core_files_path_in(current, file->spec->ini.file, path));
+  return directory_of(path, directory);
+}
+
 /* Gets the directory that a file's plan is relative to: that of the experiment file or, for --set, the current one. */
 static int plan_directory(const SpecFile *file, const SpecSetting *plan, char directory[CORE_PATH_MAX]) {
-  char *current = get_current_dir_name();
   char path[CORE_PATH_MAX];
-  int code = core_files_path(path, "%s/.", current ? current : ".");
-  if (code == CORE_OK && !plan->pair) code = core_files_path_in(current ? current : ".", file->spec->ini.file, path);
-  free(current);
-  TRY(code);
-  return core_files_path(directory, "%.*s", (int)(strrchr(path, '/') - path), path);
+  if (!plan->pair) return spec_directory(file, directory);
+  TRY(current_place(path));
+  return directory_of(path, directory);
 }
 
 /* Sets the plan and its hash, that of the file unless the setting has it. */

@@ -253,6 +253,5 @@ int sweep_script_set_directory(const char *path, SweepSpec *spec) {
   if (code == CORE_OK && is_found) code = skip_scripts(spec->zips, spec->zip_count, program, &spec->code_skipped);
   if (code != CORE_OK) return core_error_context(code, "%s", path);
   core_script_attach(&spec->base, program);
-  spec_own_judge_code(spec);
   return CORE_OK;
 }

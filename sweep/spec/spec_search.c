@@ -2,6 +2,7 @@
  * trials that follow from them. core/search/search.c parses the lines of a block. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/memory.h"
 #include "sweep/spec/search.h"
@@ -31,18 +32,34 @@ int spec_search_open(SpecFile *file, const CoreIniEntry *entry, int profile, con
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
 /* Resolves a goal that is no measure: a column of results.db, or a metric by name. */
-static int resolve_goal(const SpecFile *file, CoreSearch *space) {
+static int resolve_goal(const SpecFile *file, const CoreIniEntry *entry, CoreSearchGoal *goal) {
   static const char *const measures[] = {
 #define X(name, words, range) #name,
 #include "core/config/measures.def"
 #undef X
   };
   SweepMetric metric;
-  if (!space->is_metric) return CORE_OK;
-  if (sweep_metric_find("a measure of runs", space->measure, file->spec->base.program, measures,
+  if (!goal->is_metric) return CORE_OK;
+  if (sweep_metric_find("a measure of runs", goal->measure, file->spec->base.program, measures,
                         sizeof measures / sizeof *measures, &metric) != CORE_OK)
-    return core_ini_error(&file->spec->ini, space->goal, "goal: %s", core_error_message());
-  return core_text_copy(space->measure, sizeof space->measure, metric.name, "goal");
+    return core_ini_error(&file->spec->ini, entry, "goal: %s", core_error_message());
+  return core_text_copy(goal->measure, sizeof goal->measure, metric.name, "goal");
+}
+
+/* Makes the path of a program absolute and notes its hash, unless the file is a submitted sweep's and has it. */
+static int resolve_program(const SpecFile *file, const CoreIniEntry *entry, CoreSearch *space) {
+  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  if (space->method != CORE_SEARCH_COMMAND || *space->program_hash) return CORE_OK;
+  TRY(spec_directory(file, directory));
+  TRY(core_files_path_in(directory, space->program, path));
+
+  int code = core_sha256_file(path, space->program_hash, NULL);
+  if (code == CORE_OK && access(path, X_OK) != 0)
+    code = core_error(CORE_USAGE, "%s is not executable; make it so with chmod +x, and let it begin with #!", path);
+  if (code != CORE_OK) return core_ini_error(&file->spec->ini, entry, "method: %s", core_error_message());
+  free(space->program);
+  space->program = core_text_duplicate(path);
+  return CORE_OK;
 }
 
 /* Completes the space of each block, and checks that a profile's block replaces one of the top level. */
@@ -50,11 +67,13 @@ static int finish_all(SpecFile *file) {
   const CoreIni *ini = &file->spec->ini;
   for (size_t i = 0; i < file->search_count; i++) {
     SpecSearch *search = &file->searches[i];
+    CoreSearch *space = &search->search.space;
     if (search->profile != SPEC_TOP && !find_search(file, SPEC_TOP, search->search.name))
       return core_ini_error(ini, search->search.entry, "[%s] replaces a block that does not exist: no [search %s]",
                             search->search.entry->section, search->search.name);
-    TRY(core_search_finish(ini, search->search.entry, &search->search.space));
-    TRY(resolve_goal(file, &search->search.space));
+    TRY(core_search_finish(ini, search->search.entry, space));
+    for (size_t g = 0; g < space->goal_count; g++) TRY(resolve_goal(file, space->goal, &space->goals[g]));
+    TRY(resolve_program(file, space->method_entry, space));
   }
   return CORE_OK;
 }
@@ -110,11 +129,17 @@ void sweep_search_help(CoreHelp *help) {
       {"method = random", "independent samples (default)"},
       {"method = sobol", "Sobol' points, which cover spaces of few settings more evenly"},
       {"method = tpe", "tree-structured Parzen estimator: waves of trials proposed from finished ones"},
+      {"method = optuna:SAMPLER", "proposed by a sampler of Optuna, in the Python of SWEEP_PYTHON, or else python3"},
+      {"method = command:FILE", "proposed by a program"},
       {"goal = max final", "max or min, and a measure (analyze table --runs --help) or a metric (its mean at the end)"},
+      {"goal = max A, min B", "two goals: the trials that no other beats in both (analyze search)"},
       {"seeds = N", "seeds per trial"},
-      {"startup = N", "tpe: number of random trials at the start (default: 10)"},
-      {"wave = N", "tpe: trials per wave (default: 8)"},
+      {"startup = N", "tpe, optuna, command: number of random trials at the start (default: 10)"},
+      {"wave = N", "tpe, optuna, command: trials per wave (default: 8)"},
+      {"timeout = N", "optuna, command: seconds that a wave's proposals may take (default: 600)"},
       {"SETTING = 1 .. 8", "range; log 1e-5 .. 1e-2: uniform in the logarithm"},
+      {"SETTING = pow2 16 .. 1024", "powers of two"},
+      {"SETTING = logit 0.9 .. 0.999", "uniform in log(x / (1 - x))"},
       {"SETTING = choice A, B", "one of these values"},
       {"VALUES when SETTING = A", "only in trials in which that choice has this value"},
   };

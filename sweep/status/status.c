@@ -37,6 +37,7 @@ static void draw(const StatusOptions *options, StoreDatabase *database, SweepVie
   if (view->is_slurm) sweep_cluster_status_draw(&view->progress, &view->cluster, text);
   else sweep_progress_draw(&view->progress, false, text);
   sweep_annotations_draw(&view->annotations, view->progress.name, text);
+  sweep_search_waits_draw(&view->searches, &view->progress, text);
   if (!options->failed) sweep_failures_draw(&view->failures, &view->progress, text);
   if (view->progress.queued && !view->progress.executor)
     core_text_appendf(text, "  the executor is gone; sweep submit %s resumes\n", view->progress.name);

@@ -139,6 +139,7 @@ int sweep_view_read(const SweepViewOptions *asked, StoreDatabase *database, char
 
   for (size_t i = 0; i < *count; i++) {
     read_members(asked, &view[i]);
+    sweep_search_waits_find(asked->root, &view[i].progress, &view[i].members, &view[i].searches);
     sweep_annotations_select(asked->root, view[i].progress.name, &annotations, &view[i].annotations);
     if (view[i].is_slurm) {
       sweep_cluster_status_set_expected(&view[i].cluster, &view[i].progress);
@@ -156,6 +157,7 @@ void sweep_view_free(SweepView *view, size_t count) {
   for (size_t i = 0; i < count; i++) {
     sweep_annotations_free(&view[i].annotations);
     sweep_failures_free(&view[i].failures);
+    sweep_search_waits_free(&view[i].searches);
     sweep_members_free(&view[i].members);
     sweep_cluster_status_free(&view[i].cluster);
     sweep_progress_free(&view[i].progress);

@@ -8,6 +8,7 @@
 #include "sweep/status/members.h"
 #include "sweep/status/progress.h"
 #include "sweep/status/annotations.h"
+#include "sweep/status/search_waits.h"
 
 typedef struct SweepView {
   const char *root; /* borrowed */
@@ -16,6 +17,7 @@ typedef struct SweepView {
   SweepClusterStatus cluster;
   SweepMembers members; /* zeroes if the sweep's file cannot be read */
   SweepFailures failures;
+  SweepSearchWaits searches;
   SweepAnnotations annotations; /* tags, notes, the pinned run */
 } SweepView;
 

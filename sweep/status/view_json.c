@@ -79,6 +79,7 @@ json_t *sweep_view_summary_json(const SweepView *view) {
                         view->cluster.is_stale ? core_json_text(view->cluster.problem) : json_null());
   }
   json_object_set_new(object, "failures", sweep_failures_json(&view->failures, progress));
+  json_object_set_new(object, "open_searches", sweep_search_waits_json(&view->searches));
   sweep_annotations_add_json(&view->annotations, object);
   return object;
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Result of a search for its transitions: a grid, random trials, TPE and ASHA (random trials, stopped early), each with
-# the transitions of twelve complete trainings, several times with other seeds. A search selects its best finished run;
-# its setting is then trained again on unused seeds, and that score counts. Six minutes of a processor. CSV rows as in
-# bench.h; intervals are 95 % of Student's t over the repetitions. ARMS: only these, grid first.
+# Result of a search for its transitions: a grid, random trials, Sobol' points, TPE, samplers of Optuna and ASHA (random
+# trials, stopped early), each with the transitions of twelve complete trainings, several times with other seeds. A search selects its best finished run;
+# its setting is then trained again on unused seeds, and that score counts. Two minutes of a processor per arm. CSV rows as in
+# bench.h; intervals are 95 % of Student's t over the repetitions. ARMS: only these, grid first. Arms
+# of Optuna (gp, cma) need its Python in SWEEP_PYTHON, and are left out otherwise.
 # Usage: tests/bench/search.sh BUILD [REPETITIONS]
 set -eu
 build=$(cd "$1" && pwd) repetitions=${2:-5}
@@ -15,7 +16,10 @@ machine=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -1 | tr '
 commit=$(trainer --version | sed 's/.*commit //; s/[^0-9a-f+].*//')
 budget=40960
 space=("ppo.learning_rate = log 1e-4 .. 1e-1" "ppo.epochs = 1 .. 8" "ppo.gamma = 0.9 .. 0.999")
-keys="learning_rate epochs gamma" arms=${ARMS:-grid random tpe asha}
+keys="learning_rate epochs gamma" arms=${ARMS:-grid random sobol tpe asha gp cma}
+has() { "${SWEEP_PYTHON:-python3}" -c "import optuna, $1" 2>/dev/null || { echo "search: no arm $2: no optuna with $1" >&2; false; }; }
+case " $arms " in *" gp "*) has torch gp || arms=${arms//gp/} ;; esac
+case " $arms " in *" cma "*) has cmaes cma || arms=${arms//cma/} ;; esac
 
 # arm NAME REPETITION LINES...: trains a sweep of the task with these lines to its end
 arm() {
@@ -27,7 +31,9 @@ arm() {
   } >"$work/$name.ini"
   sweep submit "$work/$name.ini" --local --wait --jobs "$(nproc)" >"$work/$name.log" 2>&1 || { cat "$work/$name.log" >&2; exit 1; }
 }
-of_method() { arm "$1" "$2" "[search s]" "method = $1" "trials = $3" "goal = max final" "${space[@]}" "${@:4}"; }
+of_method() { # ARM REPETITION METHOD LINES...: a search of twelve trials
+  arm "$1" "$2" "[search s]" "method = $3" "trials = 12" "goal = max final" "${space[@]}" "${@:4}"
+}
 
 # The middles of equal cells of the same space: 3 x 2 x 2.
 grid() {
@@ -89,8 +95,10 @@ for ((r = 0; r < repetitions; r++)); do
   for name in $arms; do
     case $name in
       grid | asha) $name $r ;;
-      random) of_method random $r 12 ;;
-      tpe) of_method tpe $r 12 "startup = 4" "wave = 2" ;;
+      random | sobol) of_method $name $r $name ;;
+      tpe) of_method tpe $r tpe "startup = 4" "wave = 2" ;;
+      gp) of_method gp $r "optuna:GPSampler(n_startup_trials=4)" "startup = 4" "wave = 2" ;;
+      cma) of_method cma $r optuna:CmaEsSampler "startup = 4" "wave = 2" ;;
     esac
     best ${name}_$r >>"$work/$name.chosen"
     transitions ${name}_$r >>"$work/$name.transitions"

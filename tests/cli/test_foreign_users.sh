@@ -260,6 +260,36 @@ done
 rm -rf "$w"; cp -a whole "$w"; rm -f "$w/sweeps/his/manifest.tsv"; mkfifo "$w/sweeps/his/manifest.tsv"; chown -R $ada "$w/sweeps/his"
 tap_run "but one of her own may share runs with what is removed" 1 "it is not a regular file but a pipe" ada sweep rm mine --yes --root "$w"
 
+# ---- a program that proposes trials, exchanged by him: in the text, or where it lies
+fresh
+printf '#!/bin/sh\nexit 0\n' > "$home/ask.sh"; printf '#!/bin/sh\ntouch %s\n' "$ran" > out/planted.sh; chmod 755 "$home/ask.sh" out/planted.sh; chown $ada:$group "$home/ask.sh"
+printf '%s\n' "[sweep]" "name = asks" "[program]" "command = sh $home/run.sh" "code = none" "[settings]" "lr = 1.0" "[search s]" \
+  "method = command:ask.sh" "goal = max s" "lr = 0.0 .. 1.0" "trials = 4" "startup = 2" > "$home/asks.ini"
+cat > "$home/run.sh" <<'SH'
+#!/bin/sh
+echo '{"step": 1, "s": 1}' >> "$SWEEP_METRICS"
+SH
+chmod 644 "$home/run.sh" "$home/asks.ini"; chown $ada:$group "$home/run.sh" "$home/asks.ini"
+tap_run "her search runs up to its proposals" 75 "the search has trials left" submit "$home/asks.ini"
+cp -p "$w/sweeps/asks/sweep.ini" saved
+sum=$(sha256sum < out/planted.sh | cut -d' ' -f1)
+for change in "s#^method = .*#method = \"command:$tap_dir/out/planted.sh sha256:$sum\"#" "s#sha256:[0-9a-f]*#sha256:$sum#" "s#^timeout = .*#timeout = 7#"; do
+  mal sh -c "rm $w/sweeps/asks/sweep.ini; sed '$change' $tap_dir/saved > $w/sweeps/asks/sweep.ini"
+  if cmp -s saved "$w/sweeps/asks/sweep.ini"; then tap_result "$change changes the text" 1; continue; fi
+  tap_run "changed by $change" 2 "a sweep that you have not trusted" submit asks
+  request $ada asks; ada sweep submit "$home/second.ini" --root "$w" --local --wait > /dev/null 2>&1
+  for command in "plan asks" "status asks" "submit asks --no-check --no-start" "submit asks --dry-run"; do ada sweep $command --root "$w" > /dev/null 2>&1; done
+  still "a search changed by $change"; rm -f "$w/sweeps/asks/queued"
+done
+mal rm "$w/sweeps/asks/sweep.ini"; cp -p saved "$w/sweeps/asks/sweep.ini"
+cp out/planted.sh "$home/ask.sh"
+tap_run "another program in its place is not started" 2 "the program was changed after the sweep was submitted" submit asks
+still "a program in the place of hers"
+chmod 775 "$home" "$home/ask.sh"
+tap_run "one that the group can exchange needs consent" 2 "the group $group can change" submit "$home/asks.ini"
+still "a program that the group can exchange"
+chmod 700 "$home"
+
 # ---- a link in place of an experiment file
 rm -f "$home/.config/sweep/trusted"; rm -rf shared; mkdir shared; chown $ada:$group shared; chmod 2775 shared
 experiment copied true; cp "$home/mine.ini" shared/mine.ini; chown $ada:$group shared/mine.ini; chmod 644 shared/mine.ini

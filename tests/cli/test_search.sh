@@ -200,8 +200,8 @@ refused "conditions in a circle" "$(at 2 13)" "leads back to itself" "trials = 3
 refused "a condition on what is no choice" "$(at 2 11)" "must be a choice of [search s]; write there algo.name = choice" "trials = 3" "ppo.com = log 8 .. 512 when algo.name = ppo_ewma"
 refused "a condition that never holds" "$(at 3 11)" "is none of the values of algo.name (line $((head_line + 2)))" "trials = 3" "algo.name = choice ppo, ppo_ewma" \
   "ppo.com = log 8 .. 512 when algo.name = ppg"
-refused "an unknown method" "$(at 1 10)" "there are random, sobol and tpe" "method = bayes" "trials = 3" "$lr"
-refused "an unknown setting" "$(at 2 1)" "ppo.learnin_rate is not a setting, nor method, trials, seeds, goal, startup or wave; did you mean ppo.learning_rate?" "trials = 3" "ppo.learnin_rate = 1 .. 2"
+refused "an unknown method" "$(at 1 10)" "there are random, sobol, tpe, optuna:SAMPLER and command:FILE" "method = bayes" "trials = 3" "$lr"
+refused "an unknown setting" "$(at 2 1)" "ppo.learnin_rate is not a setting, nor method, trials, seeds, goal, startup, wave or timeout; did you mean ppo.learning_rate?" "trials = 3" "ppo.learnin_rate = 1 .. 2"
 refused "a value that the setting cannot have" "$(at 2 14)" "ppo.epochs" "trials = 3" "ppo.epochs = 0 .. 4"
 refused "a wave without tpe" "$(at 2 1)" "wave belongs to method = tpe" "trials = 3" "wave = 2" "$lr"
 refused "a setting that nothing reads" "$(at 2 1)" "searches ppo.com, which nothing reads in trial 0: ppo.com is read only if algo.name is ppo_ewma" "trials = 3" "ppo.com = log 8 .. 512"

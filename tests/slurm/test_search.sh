@@ -25,6 +25,14 @@ tap_check "three batches" "$(ls "$SWEEP_ROOT"/sweeps/waves/batches | grep -cE '^
 counts waves 14 20
 tap_run "submitting again submits nothing" 0 "nothing to submit" submit waves
 
+# ---- trials that a program proposes, in the job of the last task
+install -m 755 docs/examples/ask_random.py "$tap_dir/ask.py"
+experiment asked 1 20 "time = 00:20:00" "[search s]" "method = command:ask.py" "startup = 3" "wave = 2" "trials = 7" "goal = min kl" \
+  "ppo.learning_rate = log 1e-4 .. 1e-1"
+tap_run "submit a search by a program" 0 "3 runs submitted in 1 array" submit asked
+tap_wait 600 ended asked 7; tap_result "its waves follow by themselves" $? "$(squeue; fresh_status asked)"
+tap_check "two waves of two trials by the program" "$([ "$(waves_of asked)" = " 2 1 2 2 " ] || cat "$(journal_of asked)")"
+
 # ---- a limit on the jobs in the queue: a task that ends submits the jobs that the limit held back
 limit 3
 experiment narrow 2 20 "time = 00:20:00" "${tpe[@]}"

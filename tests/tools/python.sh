@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Creates a virtual environment with the Python packages that environments and their tests use, and those that read
-# exported files or configure programs. The latter are optional: tests are skipped without them.
+# exported files, configure programs or propose trials. The latter are optional: tests are skipped without them.
 set -eu
 folder=${1:?usage: python.sh FOLDER}
 packages=(gymnasium==1.4.0 numpy ale-py==0.12.1 mypy==2.4.1)
-readers=(onnxruntime safetensors protobuf absl-py hydra-core)
+readers=(onnxruntime safetensors protobuf absl-py hydra-core optuna cmaes scipy)
 alone=(tensorboard) # its reader needs protobuf and absl-py, but no web server
 stamp=$folder/packages.txt
 if [ -e "$stamp" ] && [ "$(cat "$stamp")" = "${packages[*]} ${readers[*]} ${alone[*]}" ]; then exit 0; fi

@@ -55,7 +55,7 @@ static void test_metrics(void **state) {
        "goal = min losses/ent\n[stop]\nrule = median\nmeasure = losses/kl\n",
        &made);
   const CoreScript *program = made.spec.base.program;
-  assert_string_equal(made.spec.searches[0].space.measure, "iteration.entropy");
+  assert_string_equal(made.spec.searches[0].space.goals[0].measure, "iteration.entropy");
   assert_int_equal(sweep_stop_metric(&made.spec.stop, program, &metric), CORE_OK);
   assert_string_equal(metric.name, "metric.losses/kl");
   assert_string_equal(sweep_metric_short(&metric), "losses/kl");

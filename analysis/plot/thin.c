@@ -1,5 +1,5 @@
 /* Legends, CSV fields and captions of grouped lines (thin.h). */
-#include "analysis/figures/thin.h"
+#include "analysis/plot/thin.h"
 
 #include "analysis/plot/csv.h"
 

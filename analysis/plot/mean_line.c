@@ -1,4 +1,4 @@
-#include "analysis/figures/mean_line.h"
+#include "analysis/plot/mean_line.h"
 
 #include <stdlib.h>
 
