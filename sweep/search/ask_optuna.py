@@ -92,9 +92,10 @@ def recorded_class(optuna):
         def sample_relative(self, study, trial, search_space):
             if self.values is None:
                 return self.sampler.sample_relative(study, trial, search_space)
-            if not self.is_stateless:
-                self.sampler.sample_relative(study, trial, search_space)
-            return {name: self.values[name] for name in search_space if name in self.values}
+            names = search_space
+            if not self.is_stateless:  # the others are sampled one by one, as they were then
+                names = self.sampler.sample_relative(study, trial, search_space)
+            return {name: self.values[name] for name in names if name in self.values}
 
         def sample_independent(self, study, trial, param_name, param_distribution):
             sampled = None

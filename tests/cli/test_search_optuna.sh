@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # method = optuna:SAMPLER: real samplers through the bridge, the same trials in another workspace and after kills, and
 # what Optuna lacks or refuses.
-#   SWEEP_PYTHON=/path/to/python3: a Python with optuna and cmaes, and torch for GPSampler
+#   SWEEP_PYTHON=/path/to/python3: a Python with optuna, cmaes and scipy, and torch for GPSampler
 cd "$(dirname "$0")/../.." || exit 1
 tree=$PWD
 . tests/cli/tap.sh
 for candidate in "${SWEEP_PYTHON:-}" "$SWEEP_BUILD/python/bin/python" python3; do
-  if [ -n "$candidate" ] && "$candidate" -c "import optuna, cmaes" 2>/dev/null; then python=$(realpath -s "$(command -v "$candidate")"); break; fi
+  if [ -n "$candidate" ] && "$candidate" -c "import optuna, cmaes, scipy" 2>/dev/null; then python=$(realpath -s "$(command -v "$candidate")"); break; fi
 done
 export SWEEP_ROOT=$tap_dir/work SWEEP_SITE=none PATH=$SWEEP_BUILD/bin:$PATH OMP_NUM_THREADS=1
 trap 'sweep stop >/dev/null 2>&1; tap_cleanup' EXIT
@@ -31,7 +31,7 @@ printf '#!/bin/sh\nexec "%s" -S -E "$@"\n' "$(python3 -c 'import sys; print(sys.
 experiment lacking "method = optuna:TPESampler" "goal = max score" "trials = 8"
 tap_run "without Optuna nothing is trained" 1 "cannot import Optuna" env SWEEP_PYTHON="$tap_dir/bare" sweep submit lacking.ini --local
 tap_check "nothing was recorded" "$(ls work/sweeps 2>/dev/null)"
-if [ -z "${python:-}" ]; then tap_skip "samplers of Optuna" "no Python with optuna and cmaes; set SWEEP_PYTHON"; tap_done; fi
+if [ -z "${python:-}" ]; then tap_skip "samplers of Optuna" "no Python with optuna, cmaes and scipy; set SWEEP_PYTHON"; tap_done; fi
 export SWEEP_PYTHON=$python
 
 # ---- errors of a file, before anything is trained
