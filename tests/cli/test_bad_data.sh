@@ -47,7 +47,7 @@ tap_run "report" 0 "index.html" analyze report "$db" --no-figures -o "$tap_dir/r
 tap_check "the page counts them" "$(grep -q 'Infinite values, skipped: [0-9]*, in 1 run' "$tap_dir/report/index.html" || grep -o '"note": *"[^"]*"' "$tap_dir/report/index.html")"
 tap_check "and is valid JSON" "$(sed -n 's/.*<script[^>]*application\/json[^>]*>//p' "$tap_dir/report/index.html" | sed 's/<\/script>.*//' | head -1 | tool json title 2>&1 >/dev/null)"
 tap_run "check names them" 0 "KL is infinite in 3 iterations" analyze check "$db"
-for command in "advise $db --hours 1 -o $tap_dir/next.ini" "watch two_grids --root $work --once" "compare $db com=8 com=128" "table $db -o $f"; do
+for command in "advise $db --hours 1 -o $tap_dir/next.ini" "curves $db --terminal" "compare $db com=8 com=128" "table $db -o $f"; do
   # shellcheck disable=SC2086
   analyze $command >"$tap_dir/out" 2>&1; code=$?
   [ $code -le 1 ] && ! grep -qiE "nan|inf\b" "$tap_dir/out"; tap_result "${command%% *} continues, and prints neither nan nor inf" $? "$code: $(head -5 "$tap_dir/out")"
