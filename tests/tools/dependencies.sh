@@ -4,7 +4,7 @@
 # the wheel are built with, and "procgen", what Procgen's library opens.
 # Where nothing can be installed it prints the packages for Debian, Fedora and Spack, and stops. What is "wanted" a build
 # can do without, though not the demo and the tests: "check" only names it. What is "optional" is installed where that is
-# possible, and all do without otherwise.
+# possible, and all do without otherwise. "portable" is needed by the wheel.
 set -u
 mode=${1:-check} also=" ${*:2} "
 # kind:evidence that it is installed (a program, a header, a shared library, or a plugin of Slurm) | Debian | Fedora | Spack
@@ -33,11 +33,11 @@ needs=(
 )
 [[ $also != *" packaging "* ]] || needs+=("optional:dh|debhelper dpkg-dev lintian|debhelper dpkg-dev|")
 [[ $also != *" portable "* ]] || needs+=(
-  "needed:pip3|python3-pip|python3-pip|py-pip"
-  "needed:dpkg-source|dpkg-dev|dpkg-dev|dpkg"
-  "needed:autoreconf|autoconf automake|autoconf automake|autoconf automake"
-  "needed:libtoolize|libtool|libtool|libtool"
-  "needed:tclsh|tcl|tcl|tcl"
+  "portable:pip3|python3-pip|python3-pip|py-pip"
+  "portable:dpkg-source|dpkg-dev|dpkg-dev|dpkg"
+  "portable:autoreconf|autoconf automake|autoconf automake|autoconf automake"
+  "portable:libtoolize|libtool|libtool|libtool"
+  "portable:tclsh|tcl|tcl|tcl"
 )
 [[ $also != *" procgen "* ]] || needs+=(
   "optional:libGL.so.1|libgl1|libglvnd-glx|libglvnd"

@@ -90,7 +90,7 @@ fixed_sql="SELECT run.id, iif(json_extract(config, '$.algo.name') = 'ppo', 'algo
   'algo.name=ppo_ewma,com=' || printf('%g', json_extract(config, '$.ppo.com'))) AS fixed FROM sweep_run
   JOIN run ON run.id = run_id WHERE sweep = 'fig5_regularisation' ORDER BY run.id"
 best_fixed() {
-  join -t, <("$build/analyze" measures results.db --measure last_two --budget "$1" --sweep fig5_regularisation --csv | tail -n +2 | sort) \
+  join -t, <("$build/analyze" table --runs results.db --measure last_two --budget "$1" --sweep fig5_regularisation --format csv | tail -n +2 | sort) \
     <(sql "$fixed_sql" | tail -n +2 | tr -d '"') |
     awk -F, '{ sum[$3 "," $4] += $2; runs[$3 "," $4]++ } END { for (s in sum) printf "%.17g %s\n", sum[s] / runs[s], s }' | sort -g | tail -1 | cut -d' ' -f2
 }
