@@ -336,6 +336,15 @@ static int point_at(const CoreIni *ini, int line, int column, const char *format
   return core_error(CORE_USAGE, "%s:%d:%d: %s", ini->file, line, column, message);
 }
 
+void core_ini_append_quoted(CoreText *text, const char *value) {
+  core_text_append(text, "\"");
+  for (; *value; value++) {
+    if (*value == '"' || *value == '\\') core_text_append(text, "\\");
+    core_text_append_bytes(text, value, 1);
+  }
+  core_text_append(text, "\"");
+}
+
 int core_ini_error(const CoreIni *ini, const CoreIniEntry *entry, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);

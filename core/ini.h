@@ -34,6 +34,9 @@ int core_ini_read(const char *path, CoreIni *ini);
 int core_ini_parse(const char *name, const char *text, CoreIni *ini);
 void core_ini_free(CoreIni *ini);
 
+/* Appends a value in quotes, which protect ';', '#' and surrounding blanks; the reader removes them. */
+void core_ini_append_quoted(CoreText *text, const char *value);
+
 /* Set the error "file:line:column: message" at an entry's value or at its key, and return CORE_USAGE. Arguments may be
  * core_error_message(). */
 int core_ini_error(const CoreIni *ini, const CoreIniEntry *entry, const char *format, ...) CORE_PRINTF(3, 4);

@@ -34,7 +34,6 @@ ImportRun *import_add_run(Import *import, const char *path, const char *label) {
 
 /* Makes a valid name of a setting; "": none is left. */
 static void make_name(const char *name, size_t length, char valid[CORE_SCRIPT_NAME]) {
-  static const char *const reserved[] = {"run", "dir", "config", "flags", "overrides", "program"};
   size_t n = 0;
   for (size_t i = 0; i < length && n + 2 < CORE_SCRIPT_NAME; i++) {
     const char c = name[i];
@@ -45,11 +44,7 @@ static void make_name(const char *name, size_t length, char valid[CORE_SCRIPT_NA
   }
   valid[n] = '\0';
 
-  const CoreConfigRow *row = core_config_find(valid);
-  bool is_taken = (row && !row->is_program && strchr(valid, '.')) || strncmp(valid, "sweep.", 6) == 0 ||
-                  strncmp(valid, "slurm.", 6) == 0 || strncmp(valid, "stop.", 5) == 0;
-  for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) is_taken |= strcmp(valid, reserved[i]) == 0;
-  if (!is_taken) return;
+  if (!core_script_is_taken(valid)) return;
   valid[n] = '_';
   valid[n + 1] = '\0';
 }

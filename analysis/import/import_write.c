@@ -22,12 +22,6 @@
 
 /* ---- configurations ---------------------------------------------------------------------------------------------- */
 
-static void append_quoted(CoreText *text, const char *value) {
-  core_text_append(text, "\"");
-  for (const char *c = value; *c; c++) core_text_appendf(text, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
-  core_text_append(text, "\"");
-}
-
 /* Whether a value may stand without quotes, as a number or one of two truth values. */
 static bool is_plain(const ImportSetting *setting) {
   double number;
@@ -52,13 +46,13 @@ static int make_config(const ImportReader *reader, const Import *import, ImportR
   const ImportOptions *options = import->options;
   CoreText text = {0};
   core_text_append(&text, "[program]\nname = ");
-  append_quoted(&text, options->name ? options->name : options->sweep);
+  core_ini_append_quoted(&text, options->name ? options->name : options->sweep);
   core_text_appendf(&text, "\ncommand = \"import:%s\"\ncode = \"none\"\nstep = ", reader->kind);
-  append_quoted(&text, import->step);
+  core_ini_append_quoted(&text, import->step);
   core_text_append(&text, "\n");
   if (*import->goal) {
     core_text_append(&text, "goal = ");
-    append_quoted(&text, import->goal);
+    core_ini_append_quoted(&text, import->goal);
     core_text_append(&text, "\n");
   }
 
@@ -70,7 +64,7 @@ static int make_config(const ImportReader *reader, const Import *import, ImportR
     const bool is_reserved = strcmp(setting->name, "seed") == 0; /* --seed names another one */
     core_text_appendf(&text, "%s%s = ", setting->name, is_reserved ? "_" : "");
     if (is_plain(setting)) core_text_append(&text, setting->value);
-    else append_quoted(&text, setting->value);
+    else core_ini_append_quoted(&text, setting->value);
     core_text_append(&text, "\n");
   }
 
@@ -81,7 +75,7 @@ static int make_config(const ImportReader *reader, const Import *import, ImportR
     if (!equals) code = core_error(CORE_USAGE, "--metric %s: expected COLUMN=METRIC", pair);
     if (code != CORE_OK) break;
     core_text_appendf(&text, "%.*s = ", (int)(equals - pair), pair);
-    append_quoted(&text, equals + 1);
+    core_ini_append_quoted(&text, equals + 1);
     core_text_append(&text, "\n");
   }
   core_text_appendf(&text, "[train]\nseed = %" PRId64 "\n", run->seed);
@@ -234,7 +228,7 @@ static void append_ini(const ImportReader *reader, const Import *import, CoreTex
   core_text_appendf(ini, "; Runs of another tool, brought here by analyze import. They are read-only.\n\n[import]\n"
                     "kind = %s\nruns = %zu\n", reader->kind, import->count);
   core_text_append(ini, "first = ");
-  append_quoted(ini, import->runs[0].label);
+  core_ini_append_quoted(ini, import->runs[0].label);
   core_text_append(ini, "\n");
 }
 

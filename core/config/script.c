@@ -124,8 +124,23 @@ static bool is_name(const char *name) {
   return length > 0 && length < CORE_SCRIPT_NAME && strspn(name, letters) == length && !strchr("-.", *name);
 }
 
-static int check_name(const CoreScriptDraft *draft, const char *name) {
+static bool is_placeholder(const char *name) {
   static const char *const reserved[] = {"run", "dir", "config", "flags", "overrides", "program"};
+  for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+    if (strcmp(reserved[i], name) == 0) return true;
+  return false;
+}
+
+/* Whether sweep or the trainer has a setting of this name. */
+static bool is_own_setting(const char *name) {
+  const CoreConfigRow *row = core_config_find(name);
+  return (row && !row->is_program) || strncmp(name, "sweep.", 6) == 0 || strncmp(name, "slurm.", 6) == 0 ||
+         strncmp(name, "stop.", 5) == 0;
+}
+
+bool core_script_is_taken(const char *name) { return is_placeholder(name) || is_own_setting(name); }
+
+static int check_name(const CoreScriptDraft *draft, const char *name) {
   if (!is_name(name))
     return core_error(CORE_USAGE, "%.80s is not a valid setting name: expected 1 to %d letters, digits, '.', '_' and "
                                   "'-'", name,
@@ -133,15 +148,11 @@ static int check_name(const CoreScriptDraft *draft, const char *name) {
 
   if (strcmp(name, "seed") == 0)
     return core_error(CORE_USAGE, "seed is set by seeds in [sweep]; in command, {seed} expands to it");
-  for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-    if (strcmp(reserved[i], name) == 0)
-      return core_error(CORE_USAGE, "%s cannot be a setting's name: {%s} is a built-in placeholder; choose another "
-                                    "name",
-                        name, name);
-
-  const CoreConfigRow *row = core_config_find(name);
-  if ((row && !row->is_program) || strncmp(name, "sweep.", 6) == 0 || strncmp(name, "slurm.", 6) == 0 ||
-      strncmp(name, "stop.", 5) == 0)
+  if (is_placeholder(name))
+    return core_error(CORE_USAGE, "%s cannot be a setting's name: {%s} is a built-in placeholder; choose another "
+                                  "name",
+                      name, name);
+  if (is_own_setting(name))
     return core_error(CORE_USAGE, "%s is a setting of sweep or trainer; choose another name and write command = ... "
                       "--%s {OTHER}", name, name);
 

@@ -97,6 +97,9 @@ void core_script_step(const CoreScript *program, char name[CORE_SCRIPT_NAME], do
 /* Gets the goal's metric and its sign, +1 for max. Returns false if there is no goal. */
 bool core_script_goal(const CoreScript *program, char name[CORE_SCRIPT_NAME], double *sign);
 
+/* Whether a program's setting cannot have this name: it is a placeholder of the command, or a setting of sweep or the
+ * trainer. */
+bool core_script_is_taken(const char *name);
 /* Appends [program], [settings] and [metric] in the format of core_script_read, with the current values as defaults. */
 void core_script_to_ini(const CoreScript *program, CoreText *text);
 /* Appends {"program": {...}, "settings": {...}, "train": {"seed": .., "total_steps": ..}}. */

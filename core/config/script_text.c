@@ -9,23 +9,13 @@
 
 /* ---- INI --------------------------------------------------------------------------------------------------------- */
 
-/* Appends a quoted value. Quotes protect ';', '#' and surrounding blanks, and the reader removes them. */
-static void append_quoted(CoreText *text, const char *value) {
-  core_text_append(text, "\"");
-  for (; *value; value++) {
-    if (*value == '"' || *value == '\\') core_text_append(text, "\\");
-    core_text_append_bytes(text, value, 1);
-  }
-  core_text_append(text, "\"\n");
-}
-
 /* Appends a choice, in quotes if the reader would otherwise change it. */
 static void append_choice(CoreText *text, const char *choice, size_t length) {
   char *word = core_text_duplicate(choice);
   word[length] = '\0';
   CoreText quoted = {0};
-  append_quoted(&quoted, word);
-  if (strpbrk(word, ";#\"\\'")) core_text_append_bytes(text, quoted.data, quoted.length - 1);
+  core_ini_append_quoted(&quoted, word);
+  if (strpbrk(word, ";#\"\\'")) core_text_append_bytes(text, quoted.data, quoted.length);
   else core_text_append(text, word);
   core_text_free(&quoted);
   free(word);
@@ -43,7 +33,6 @@ static void append_choices(CoreText *text, const char *choices, const char *valu
     item += length;
     if (!*item) break;
   }
-  core_text_append(text, "\n");
 }
 
 void core_script_to_ini(const CoreScript *program, CoreText *text) {
@@ -52,7 +41,8 @@ void core_script_to_ini(const CoreScript *program, CoreText *text) {
   for (int key = 0; key < CORE_SCRIPT_KEYS; key++) {
     if (strcmp(definition->text[key], core_script_defaults[key]) == 0) continue;
     core_text_appendf(text, "%s = ", core_script_keys[key]);
-    append_quoted(text, definition->text[key]);
+    core_ini_append_quoted(text, definition->text[key]);
+    core_text_append(text, "\n");
   }
 
   if (definition->setting_count) core_text_append(text, "\n[settings]\n");
@@ -61,15 +51,17 @@ void core_script_to_ini(const CoreScript *program, CoreText *text) {
     const char *value = program->values[i]->written;
     const bool is_number = setting->kind == CORE_CONFIG_INT || setting->kind == CORE_CONFIG_REAL;
     core_text_appendf(text, "%s = ", setting->row->name);
-    if (is_number) core_text_appendf(text, "%s\n", value);
+    if (is_number) core_text_append(text, value);
     else if (setting->kind == CORE_CONFIG_ENUM) append_choices(text, setting->choices, value);
-    else append_quoted(text, value);
+    else core_ini_append_quoted(text, value);
+    core_text_append(text, "\n");
   }
 
   if (definition->metric_count) core_text_append(text, "\n[metric]\n");
   for (size_t i = 0; i < definition->metric_count; i++) {
     core_text_appendf(text, "%s = ", definition->metrics[i].column);
-    append_quoted(text, definition->metrics[i].name);
+    core_ini_append_quoted(text, definition->metrics[i].name);
+    core_text_append(text, "\n");
   }
 }
 
