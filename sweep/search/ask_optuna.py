@@ -28,7 +28,7 @@ class Problem(Exception):
 
 # ---- modules
 
-# A relative entry of PYTHONPATH would be the directory of whoever wrote there.
+# Drops relative entries of PYTHONPATH: other users may write to the working directory.
 _relative = [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if not os.path.isabs(p)]
 if "PYTHONPATH" in os.environ:
     sys.path = [p for p in sys.path if p and os.path.abspath(p) not in _relative]
