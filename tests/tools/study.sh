@@ -8,6 +8,7 @@
 #   tests/tools/study.sh BUILD ROOT table [PAGE]          the rows of a page's table of verdicts (docs/study.md)
 #   tests/tools/study.sh BUILD ROOT power                 the power of the main study's claims with ten seeds, by the spread of the runs in ROOT
 #   tests/tools/study.sh BUILD ROOT controller            the controller against the best fixed settings
+#   tests/tools/study.sh BUILD ROOT draw_ddr              docs/study/: picture and runs of docs/study-ddr.md
 #   tests/tools/study.sh BUILD ROOT draw [PICTURE...]     docs/study/: pictures (fig9 ...; all), the runs as CSV, verdicts, the controller against
 #                                                         the grid. fig2b, fig2c, controller need whole runs: not those of `restore`;
 #                                                         fig8 then has the panel of the whole budget only
@@ -39,7 +40,7 @@ restore() {
     main)
       for experiment in $order; do manifest "experiments/$experiment.ini" --profile study; done
       for experiment in $second; do more "$experiment" --no-start --no-check; done ;;
-    ddr) runs=ddr-universal; manifest docs/study/ddr-universal.ini ;;
+    ddr) runs=ddr; for experiment in ddr_levers ddr_universal; do manifest "experiments/$experiment.ini" --profile study; done ;;
     fixed_point)
       runs=fixed-point
       for experiment in experiments/fixed_point/*.ini; do manifest "$experiment" --profile study; done ;;
@@ -84,6 +85,27 @@ runs_sql="SELECT run.id, (SELECT group_concat(DISTINCT sweep) FROM sweep_run WHE
     WHERE run_id = run.id AND iteration >= run.iteration - run.iteration / 4) AS grad_norm,
   (SELECT group_concat(printf('%.4g', solve_rate), ' ') FROM (SELECT solve_rate FROM evaluation WHERE run_id = run.id
     ORDER BY iteration)) AS solve_rates FROM run ORDER BY sweeps, algorithm, com, epsilon, epochs, environments, begun_from, run.seed"
+
+# The same of study-ddr.md: the setting that differs from the usual ones, its value, and the late gradient noise scale.
+ddr_sql="SELECT (SELECT group_concat(DISTINCT sweep) FROM sweep_run WHERE run_id = run.id) AS sweeps, setting,
+  CASE WHEN setting <> '' THEN json_extract(config, '$.' || setting) END AS value, seed, id AS run, iteration, transitions,
+  printf('%.6g', (SELECT ddr FROM run_ddr WHERE run_id = run.id)) AS ddr,
+  (SELECT iif(sum(grad_square_actor) > 0, printf('%.6g', sum(grad_variance_actor) / sum(grad_square_actor)), '') FROM iteration
+    WHERE run_id = run.id AND iteration >= run.iteration - run.iteration / 4) AS noise_scale,
+  (SELECT group_concat(printf('%.4g', solve_rate), ' ') FROM (SELECT solve_rate FROM evaluation WHERE run_id = run.id
+    ORDER BY iteration)) AS solve_rates
+  FROM (SELECT *, CASE WHEN json_extract(config, '$.algo.name') = 'ppo_ewma' THEN 'ppo.com'
+    WHEN json_extract(config, '$.ppo.target_kl') > 0 THEN 'ppo.target_kl' WHEN json_extract(config, '$.ppo.kl_penalty') > 0 THEN 'ppo.kl_penalty'
+    WHEN json_extract(config, '$.ppo.epochs') <> 8 THEN 'ppo.epochs' WHEN json_extract(config, '$.scale.factor') <> 1 THEN 'scale.factor'
+    WHEN json_extract(config, '$.ppo.learning_rate') <> 1e-3 THEN 'ppo.learning_rate'
+    WHEN json_extract(config, '$.ppo.epsilon') <> 0.2 THEN 'ppo.epsilon' ELSE '' END AS setting FROM run) AS run
+  ORDER BY setting, 0 + value, seed"
+draw_ddr() {
+  cd "$root"
+  draw ddr ddr-vs-solve results.db --sweep ddr_universal --budget 1500000 --measure final
+  sql "$ddr_sql" >"$target/ddr.csv"
+  rm -rf study study.txt
+}
 
 # The fixed setting with the best mean score at a budget, as conditions of analyze compare.
 fixed_sql="SELECT run.id, iif(json_extract(config, '$.algo.name') = 'ppo', 'algo.name=ppo,epsilon=' || json_extract(config, '$.ppo.epsilon'),
@@ -142,6 +164,7 @@ case "${3:-}" in
   table) table "${4:-}" ;;
   power) power ;;
   controller) controller ;;
+  draw_ddr) draw_ddr ;;
   draw) shift 3; pictures=$*; draw_all ;;
-  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw" >&2; exit 2 ;;
+  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw_ddr|draw" >&2; exit 2 ;;
 esac

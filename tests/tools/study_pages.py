@@ -3,6 +3,7 @@
 means over seeds. Prints each difference. Run it from the root of the repository."""
 import collections
 import csv
+import math
 import re
 import statistics
 
@@ -26,25 +27,61 @@ def check(where, shown, value, digit):
         print(f"{where}: {shown} on the page, {value:.4g} of the runs")
 
 
+def cubic(points):
+    """Returns the least-squares cubic of points (x, y), by the normal equations of centered x."""
+    center = statistics.mean(x for x, _ in points)
+    powers = [[(x - center) ** i for i in range(4)] for x, _ in points]
+    system = [[sum(row[i] * row[j] for row in powers) for j in range(4)] +
+              [sum(row[i] * y for row, (_, y) in zip(powers, points))] for i in range(4)]
+    for i in range(4):
+        system[i] = [value / system[i][i] for value in system[i]]
+        for j in range(4):
+            if j != i:
+                system[j] = [value - system[j][i] * pivot for value, pivot in zip(system[j], system[i])]
+    return lambda x: sum(system[i][4] * (x - center) ** i for i in range(4))
+
+
+def halves(cells, setting):
+    """Returns the mean distances of a setting's halves by DDR from the curve of the other settings."""
+    others = [cell for (name, _), cell in cells.items() if name != setting]
+    low, high = min(x for x, _ in others), max(x for x, _ in others)
+    own = sorted(cell for (name, _), cell in cells.items() if name == setting and low <= cell[0] <= high)
+    curve = cubic(others)
+    distances = [y - curve(x) for x, y in own]
+    half = len(distances) // 2
+    return statistics.mean(distances[:half]), statistics.mean(distances[half:])
+
+
 def check_ddr():
-    names = {"COM": "ppo.com", "learning rate": "ppo.learning_rate", "epsilon": "ppo.epsilon", "epochs": "ppo.epochs",
-             "KL penalty": "ppo.kl_penalty", "target KL": "ppo.target_kl"}
-    known = means("docs/study/ddr-universal.csv", ["setting", "value"], ["final_solve_rate", "ddr"])
-    usual = {"ppo.epsilon": "0.2", "ppo.epochs": "8", "ppo.learning_rate": "0.001"}  # the reference, setting "-"
+    names = {"COM": "ppo.com", "epsilon": "ppo.epsilon", "epochs": "ppo.epochs", "environments": "scale.factor",
+             "learning rate": "ppo.learning_rate", "target KL": "ppo.target_kl", "KL penalty": "ppo.kl_penalty"}
+    usual = {"ppo.epsilon": "0.2", "ppo.epochs": "8", "scale.factor": "1", "ppo.learning_rate": "0.001"}
+    runs = collections.defaultdict(list)
+    with open("docs/study/ddr.csv", encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            rate, ddr = float(row["solve_rates"].split()[-1]), float(row["ddr"])
+            runs[row["setting"], row["value"], "ddr_levers" in row["sweeps"]].append((rate, ddr, math.log(ddr)))
+    means_of = {key: [statistics.mean(column) for column in zip(*seeds)] for key, seeds in runs.items()}
     seen = 0
     for cells in rows("docs/study-ddr.md"):
         if cells[0] not in names:
             continue
         setting, seen = names[cells[0]], seen + 1
-        values = {value: mean for (name, value), mean in known.items() if name == setting}
+        values = {value: mean for (name, value, _), mean in means_of.items() if name == setting}
         if setting in usual:
-            values[usual[setting]] = known["-", ""]
+            values[usual[setting]] = means_of["", "", True]
         best = max(values, key=lambda value: values[value][0])
         rate, value = re.fullmatch(r"([\d.]+) \(([\de.-]+)\)", cells[1]).groups()
         if float(value) != float(best):
             print(f"{cells[0]}: {value} is the best on the page, {best} of the runs")
         check(f"{cells[0]}, rate", float(rate), values[best][0], 0.01)
         check(f"{cells[0]}, DDR", float(cells[2].removesuffix(" k")), values[best][1] / 1000, 1)
+
+        is_lever = any(name == setting and lever for name, _, lever in means_of)
+        compared = {(name, value): (log_ddr, mean) for (name, value, lever), (mean, _, log_ddr) in means_of.items()
+                    if lever or not is_lever}
+        for half, (shown, found) in enumerate(zip(cells[3:5], halves(compared, setting))):
+            check(f"{cells[0]}, half {half + 1}", float(shown), found, 0.01)
     if seen != len(names):
         print(f"docs/study-ddr.md: {seen} of {len(names)} settings")
 

@@ -9,7 +9,6 @@ import sys
 import zlib
 
 STEPS, EVALUATIONS, EPISODES = 64, 12, 312  # [profile study]: ppo.num_steps, eval.count; eval.episodes in whole levels
-LEVELS_RUN = {"iterations": 367, "transitions": 1503232}     # a run of study-ddr.md
 FIXED_POINT_RUN = {"iterations": 200, "transitions": 1000000}
 
 
@@ -69,11 +68,12 @@ def restore_main(row, root):
 
 
 def restore_ddr(row, root):
-    """The best solve rate stands for all evaluations before the last one."""
-    last, done = LEVELS_RUN["iterations"], LEVELS_RUN["transitions"]
+    last, done = int(row["iteration"]), int(row["transitions"])
     means = {"kl[nat]": f"{done / last / float(row['ddr']):.9g}"}
-    rates = [row["best_solve_rate"], row["final_solve_rate"]]
-    write_run(root, row["run"], "finished", last, done, 0, means, {"iteration": [last - 1, last]} | rated(rates))
+    if row["noise_scale"]:
+        means |= {"grad_variance_actor": row["noise_scale"], "grad_square_actor": "1"}
+    write_run(root, row["run"], "finished", last, done, 0, means,
+              {"iteration": evaluated(0, last)} | rated(row["solve_rates"].split()))
 
 
 def restore_fixed_point(row, root):
@@ -87,7 +87,7 @@ def restore_fixed_point(row, root):
 def main():
     with open(sys.argv[1], encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            restore = restore_main if "sweeps" in row else restore_ddr if "ddr" in row else restore_fixed_point
+            restore = restore_ddr if "noise_scale" in row else restore_main if "sweeps" in row else restore_fixed_point
             restore(row, sys.argv[2])
 
 
