@@ -260,6 +260,23 @@ static void threads_and_pieces_do_not_matter(void **state) {
   }
 }
 
+/* Activations of several chunks that are kept for the backward pass, and those that are computed again. */
+static void kept_activations_are_the_recomputed_ones(void **state) {
+  (void)state;
+  enum { ROWS = 2 * ENCODER_CHUNK + 37 };
+  for (int k = 0; k < KINDS; k++) {
+    Case kept = make_case(KIND[k], SIM_SIZE_S, ROWS, 2), again = make_case(KIND[k], SIM_SIZE_S, ROWS, 2);
+    assert_int_equal(kept.encoder.kept, 3);
+    again.encoder.kept = 1;
+
+    run(&kept);
+    run(&again);
+    assert_memory_equal(kept.embedding, again.embedding, ROWS * kept.width * sizeof *kept.embedding);
+    assert_memory_equal(kept.gradient, again.gradient, kept.n * sizeof *kept.gradient);
+    destroy_case(&kept), destroy_case(&again);
+  }
+}
+
 /* Pieces' gradients add up to the whole one. */
 static void pieces_add_up(void **state) {
   (void)state;
@@ -387,7 +404,7 @@ int main(void) {
     cmocka_unit_test(inactive_entities_have_no_influence),
     cmocka_unit_test(order_of_entities_does_not_matter),
     cmocka_unit_test(threads_and_pieces_do_not_matter),
-    cmocka_unit_test(pieces_add_up),
+    cmocka_unit_test(kept_activations_are_the_recomputed_ones), cmocka_unit_test(pieces_add_up),
     cmocka_unit_test(pieces_fill_a_device),
     cmocka_unit_test(parameter_counts_are_the_public_ones),
     cmocka_unit_test(initial_values_are_as_specified),

@@ -230,6 +230,13 @@ static int widest(const EncoderShape *shape) {
   return width;
 }
 
+/* Returns the chunks whose activations an entity encoder keeps: all of a call on the host, up to a limit; otherwise, and
+ * on a device, one. */
+static int kept_chunks(const Encoder *encoder, int max_rows, const CoreDevice *device) {
+  const size_t chunks = ((size_t)max_rows + (size_t)encoder->chunk_rows - 1) / (size_t)encoder->chunk_rows;
+  return device == NULL && chunks * encoder->chunk_floats <= ENCODER_KEPT_FLOATS ? (int)chunks : 1;
+}
+
 void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows, CoreArena *arena) {
   const int chunk_max = max_chunk_rows(shape, core_arena_device(arena));
   *encoder = (Encoder){.shape = *shape, .chunk_rows = max_rows < chunk_max ? max_rows : chunk_max};
@@ -241,8 +248,10 @@ void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows,
   }
 
   const size_t spare = (size_t)widest(shape);
-  CORE_ARENA_DEVICE(arena, encoder->memory, DESIGN[shape->kind]->floats(shape, encoder->chunk_rows),
-                    "encoder's activations [rows of a chunk]");
+  encoder->chunk_floats = DESIGN[shape->kind]->floats(shape, encoder->chunk_rows);
+  encoder->kept = kept_chunks(encoder, max_rows, core_arena_device(arena));
+  CORE_ARENA_DEVICE(arena, encoder->memory, (size_t)encoder->kept * encoder->chunk_floats,
+                    "encoder's activations [chunks][floats of a chunk]");
   CORE_ARENA_DEVICE(arena, encoder->embedding, (size_t)encoder->chunk_rows * (size_t)shape->width,
                     "encoder's embedding of a chunk [rows][width]");
   CORE_ARENA_DEVICE(arena, encoder->part, shape->parameters + spare, "encoder's gradient of a chunk");
@@ -262,11 +271,15 @@ int encoder_ops_width(const EncoderShape *shape, bool on_device) {
   return encoder_reads_pixels(shape->kind) && !on_device ? shape->width : widest(shape);
 }
 
+/* Whether the activations of all chunks of a call stay until the backward pass. */
+static bool keeps_all(const Encoder *encoder, int rows) { return rows <= encoder->kept * encoder->chunk_rows; }
+
 static EncoderPass pass_of(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, int first) {
   const int left = rows - first, stride = encoder->shape.length;
+  const size_t chunk = keeps_all(encoder, rows) ? (size_t)(first / encoder->chunk_rows) : 0;
   return (EncoderPass){
       .ops = ops, .shape = &encoder->shape, .theta = theta, .zeros = encoder->zeros, .rounded = encoder->rounded,
-      .memory = encoder->memory,
+      .memory = encoder->memory + chunk * encoder->chunk_floats,
       .x = {x + (size_t)first * (size_t)stride, left < encoder->chunk_rows ? left : encoder->chunk_rows, stride},
   };
 }
@@ -297,10 +310,12 @@ void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, cons
   core_device_zero(ops->device, gradient, n * sizeof *gradient);
   for (int first = 0; first < rows; first += encoder->chunk_rows) {
     const EncoderPass pass = pass_of(encoder, ops, theta, x, rows, first);
-    const bool are_there = rows <= encoder->chunk_rows; /* the forward pass's activations */
-    if (!are_there) design->forward(&pass, encoder->embedding);
-    design->backward(&pass, are_there ? embedding : encoder->embedding, dembedding + (size_t)first * width,
-                     encoder->part);
+    const float *chunk_embedding = embedding + (size_t)first * width;
+    if (!keeps_all(encoder, rows)) {
+      design->forward(&pass, encoder->embedding);
+      chunk_embedding = encoder->embedding;
+    }
+    design->backward(&pass, chunk_embedding, dembedding + (size_t)first * width, encoder->part);
     if (ops->entity->finish) ops->entity->finish(ops);
     ops->add(ops, gradient, encoder->part, n);
   }

@@ -41,8 +41,9 @@ enum { ENCODER_TENSORS_MAX = 64, ENCODER_NAME = 32 };
 /* Rows per chunk: on the host, as many as stay in a cache; on a device the largest power of two, up to a maximum, whose
  * activations fit in its share of the memory. */
 enum { ENCODER_CHUNK = 256, ENCODER_CHUNK_PIXELS = 4, ENCODER_CHUNK_DEVICE = 8192, ENCODER_MEMORY_SHARE = 16 };
-/* Pixels: floats up to which the activations of all chunks are kept for the backward pass. Gradients are summed in this
- * many groups of chunks, hence by at most this many threads. */
+/* Floats up to which the activations of all chunks are kept for the backward pass; of entities on the host only, since
+ * a device's chunks are large. Gradients of pixels are summed in this many groups of chunks, hence by at most this many
+ * threads. */
 enum { ENCODER_KEPT_FLOATS = 3 << 27, ENCODER_GROUPS = 32 };
 
 typedef enum EncoderInit {
@@ -104,14 +105,15 @@ enum { ENCODER_LAYERS_MAX = 32 };
 typedef struct Encoder {
   EncoderShape shape;
   int chunk_rows;            /* rows per chunk */
-  float *memory;             /* activations and their gradients for a chunk; of pixels, activations of `kept` chunks */
+  float *memory;             /* activations of `kept` chunks; of entities, with their gradients */
+  int kept;                  /* chunks whose activations stay until the backward pass; with more chunks, none do, and
+                                pixels have no memory for any, entities for one */
+  size_t chunk_floats;       /* floats of a chunk in memory */
   float *embedding;          /* [chunk_rows][width] recomputed */
   float *part;               /* [parameters] gradient of one chunk */
   float *zeros;              /* bias of kernels without one */
   uint16_t *rounded;         /* [parameters] of the last pass in bf16; of entities, on a device */
   /* Pixels only: */
-  int kept;                  /* chunks whose activations stay until the backward pass; with more chunks, none do */
-  size_t chunk_floats;       /* floats of a chunk's activations */
   float *packed;             /* [2 * shape.packed] packed kernels of the last pass */
   float *sums;               /* [ENCODER_GROUPS][shape.packed] */
   float *chunk_scratch;      /* scratch of a chunk, on a device (image.h, each) */
@@ -133,7 +135,7 @@ int encoder_layers(const Encoder *encoder, int chunk, int rows, EncoderLayer lay
 
 /* Computes the gradient from that at the embedding -> gradient [parameters] (set), summed over rows in a fixed order.
  * Must follow encoder_forward of the same rows and weights, which set `embedding`, with no other pass of this encoder
- * between them. Activations are computed again where the rows are more than a chunk. */
+ * between them. Activations that were not kept are computed again. */
 void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows,
                       const float *embedding, const float *dembedding, float *gradient);
 
