@@ -11,7 +11,7 @@
 #include "tests/device_tools.h"
 #include "device_buffers.h"
 
-enum { ROWS = 24, LEVELS = 12, WIDTH_MAX = 12, HEADS = 8, SIZE = 2 };
+enum { ROWS = 24, LEVELS = 12, WIDTH_MAX = 12 };
 static int width;              /* width of matrices: 12, which loads of 16 bytes divide, and 11 */
 
 static Ops *host_ops, *ops;
@@ -86,11 +86,11 @@ static void test_pooling(void) {
 
 /* ---- attention and gates ----------------------------------------------------------------------------------------- */
 
-static void test_attention(void) {
+static void check_attention(int heads, int size) {
   const int entities = layout.shapes + 1;
   const OpsAttention attention = {.relations = layout.attention, .mask = layout.polygon_mask, .kinds = SIM_ATTEND_KINDS,
-                                  .entities = entities, .heads = HEADS, .size = SIZE};
-  const size_t n = (size_t)(ROWS * entities * HEADS * SIZE);
+                                  .entities = entities, .heads = heads, .size = size};
+  const size_t n = (size_t)(ROWS * entities * heads * size);
   float *qkv = normals(7, 3 * n, 1), *out = normals(8, n, 1), *dout = normals(9, n, 1), *dqkv = normals(10, 3 * n, 1);
   float *there_qkv = UP(qkv, 3 * n), *there_out = UP(out, n), *there_dout = UP(dout, n), *there_dqkv = UP(dqkv, 3 * n);
   host_ops->entity->attend(host_ops, here, &attention, qkv, out);
@@ -100,6 +100,12 @@ static void test_attention(void) {
   ops->entity->attend_backward(ops, there, &attention, there_qkv, there_dout, there_dqkv);
   assert_same_bits(dqkv, there_dqkv, 3 * n);
   free(qkv), free(out), free(dout), free(dqkv);
+}
+
+/* The host's vectors hold eight heads: one full vector, and one and a half. */
+static void test_attention(void) {
+  check_attention(8, 2);
+  check_attention(12, 2);
 }
 
 static void test_gates(void) {
