@@ -167,15 +167,15 @@ void encoder_dense(const EncoderPass *pass, int tensor, bool biased, const float
   pass->ops->dense_forward(pass->ops, x, pass->theta + t->offset, bias, y, rows, t->rows, t->columns, activation);
 }
 
-/* The scratch of the unused bias gradient follows all tensors of `gradient` (encoder_register). A device computes none
- * where dy is already the gradient before the activation. */
+/* The scratch of an unused bias gradient follows all tensors of `gradient` (encoder_register). None is computed where dy
+ * is already the gradient before the activation. */
 void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y, float *dy,
                             float *dx, float *gradient, float *sums, int rows, OpsActivation activation) {
   const EncoderTensor *t = &pass->shape->tensor[tensor];
   const float *bias = biased ? pass->theta + t[1].offset : pass->zeros;
   float *unused = sums ? sums : gradient + pass->shape->parameters;
   float *db = biased ? gradient + t[1].offset : unused;
-  if (pass->ops->device && !biased && !sums && activation == OPS_LINEAR) db = NULL;
+  if (!biased && !sums && activation == OPS_LINEAR) db = NULL;
   pass->ops->dense_backward(pass->ops, x, pass->theta + t->offset, bias, y, dy, dx, gradient + t->offset, db, rows,
                             t->rows, t->columns, activation);
 }

@@ -112,7 +112,7 @@ struct Ops {
   void (*dense_forward)(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
                         OpsActivation activation);
   /* dy[rows][out] is the gradient at the activation's output y; it is overwritten with the gradient before the
-   * activation. dw[in][out], db[out] are set (not added to; on a device db may be NULL with OPS_LINEAR); dx[rows][in]
+   * activation. dw[in][out], db[out] are set (not added to; db may be NULL with OPS_LINEAR); dx[rows][in]
    * is set unless NULL. SILU cannot be inverted from y, so x W + b is recomputed from x, w, b. */
   void (*dense_backward)(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
                          float *dw, float *db, int rows, int in, int out, OpsActivation activation);

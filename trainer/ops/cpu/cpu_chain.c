@@ -15,6 +15,7 @@ enum {
   PARTS_MAX = 64,        /* up to this number */
   CHAIN_WIDTHS = 4,       /* scratch holds this many layers of the maximum width */
   TRANSPOSE_ROWS = 16,    /* rows of a kernel that a thread transposes at a time */
+  FEWEST_ALIKE = 3,       /* mean rows of a zero pattern that make skipping zeros worthwhile: tiles of one are slow */
 };
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -118,7 +119,10 @@ static void multiply_x(const Run *run, int l, int block, int transposed, int m, 
     CpuPatterns own;
     const CpuPatterns *patterns = run->patterns ? &run->patterns[block][transposed] : &own;
     if (!run->patterns) cpu_zeros_find(x.data, transposed ? k : m, x.stride, transposed, &own);
-    if (cpu_zeros_product(patterns, transposed, m, n, k, x.data, x.stride, b.data, b.stride, accumulate, c, n)) return;
+    const bool are_few = run->patterns || own.kinds * FEWEST_ALIKE <= m;
+    if (are_few && cpu_zeros_product(patterns, transposed, m, n, k, x.data, x.stride, b.data, b.stride, accumulate, c,
+                                     n))
+      return;
   }
   cpu_product(run->state, layer_method(run, l), transposed, 0, m, n, k, x, b, accumulate, c, n);
 }
@@ -223,6 +227,7 @@ static void before_activation(const Run *run, int l, CpuOperand x, const float *
   const OpsLayer *layer = &run->layers[l];
   const size_t out = (size_t)layer->out;
   float *db = cpu_thread_rows(state, CPU_BIAS_SCRATCH);
+  if (layer->db == NULL && layer->activation == OPS_LINEAR) return;
 
   /* SiLU's derivative takes the product, which is not stored: it is computed again. */
   if (layer->activation == OPS_SILU) {
@@ -316,6 +321,7 @@ static void fold_parts(const Run *run) {
     if (!adds_up(run, l))
       cpu_fold_kernel(state->kernel_parts + kernel_offset(run, l), run->parts, run->kernels, kernel_size(layer),
                       layer->dw);
+    if (layer->db == NULL) continue;
 #pragma omp for schedule(static) nowait
     for (int c = 0; c < layer->out; c++) {
       const double *sums = state->bias_sums + bias_place(run, l) + c;

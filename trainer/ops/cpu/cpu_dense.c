@@ -196,7 +196,7 @@ void cpu_dense_backward_large(CpuState *state, const float *x, const OpsLayer *l
     for (int task = 0; task < parts * slices; task++)
       kernel_task(&large, task / slices, task % slices * KERNEL_COLUMNS);
 
-    cpu_fold_columns(state->bias_parts, cpu_bias_parts(rows), layer->out, layer->db);
+    if (layer->db) cpu_fold_columns(state->bias_parts, cpu_bias_parts(rows), layer->out, layer->db);
     if (parts > 1) cpu_fold_kernel(state->kernel_parts, parts, size, size, layer->dw);
   }
   omp_set_num_threads(threads_before);
