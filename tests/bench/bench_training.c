@@ -1,8 +1,10 @@
 /* End to end: transitions per second of complete PPO iterations (rollout, update, KL and DDR) with 512 worlds x 64
  * steps, minibatches of 16 384, 8 epochs and separate 3x256 tanh networks, on the Kinetix levels of each size under
  * KINETIX_LEVELS, as in tests/bench/peers/jax_ppo.py in JAX; in float32 (ppo_s ...) and with bf16 products (ppo_s_bf16
- * ...). And on the levels of S with settings for laptops: 64 worlds, minibatches of 512, 2x64 networks (ppo_s_2x64).
- * With the fractions of rollout, update and the rest, and the distance from this machine's roofline. Prints CSV.
+ * ...). On the levels of S with settings for laptops: 64 worlds, minibatches of 512, 2x64 networks (ppo_s_2x64). And
+ * Kinetix' transformer on them (transformer_s), as in jax_transformer.py: 64 worlds x 32 steps, minibatches of 512.
+ * With the fractions of rollout, update and the rest, and the distance from this machine's roofline, which does not
+ * count an encoder. Prints CSV.
  *
  * The roofline is the time of an iteration's matrix products and bytes at the peaks measured here, the longer of the
  * two for the update and for the other passes:
@@ -59,6 +61,7 @@ typedef struct Result {
   double flops;           /* matrix products of the iteration as the ops counted them */
   int threads;
   double transitions;     /* per iteration */
+  bool has_encoder;
 } Result;
 
 static int measure(const CoreConfig *config, Result *best) {
@@ -73,7 +76,8 @@ static int measure(const CoreConfig *config, Result *best) {
     /* The first warms up, and measures what only each tenth iteration measures. */
     if (i > 0 && (i == 1 || row.steps_per_second > best->row.steps_per_second))
       *best = (Result){row, needs_of(training), training->ops->flops, training->plan.threads,
-                        (double)training->plan.transitions_per_iteration};
+                        (double)training->plan.transitions_per_iteration,
+                        strcmp(config->net.encoder, "none") != 0};
   }
   training_destroy(&training);
   return code;
@@ -91,9 +95,10 @@ static void print(const char *name, const Result *r, const Peaks *peaks) {
   bench_row("trainer", name, "update", 100 * row->seconds_update / seconds, "%", r->threads);
   bench_row("trainer", name, "rest", 100 * row->seconds_other / seconds, "%", r->threads);
   bench_row("trainer", name, "update_per_second", r->transitions / row->seconds_update, "transitions/s", r->threads);
+  bench_row("trainer", name, "all, share of sgemm peak", 100 * r->flops / seconds / peaks->flops, "%", r->threads);
+  if (r->has_encoder) return;
   bench_row("trainer", name, "update, share of sgemm peak", 100 * n->update_flops / row->seconds_update / peaks->flops,
             "%", r->threads);
-  bench_row("trainer", name, "all, share of sgemm peak", 100 * r->flops / seconds / peaks->flops, "%", r->threads);
   bench_row("trainer", name, "roofline, flops of update", n->update_flops * 1e-9, "GFLOP", r->threads);
   bench_row("trainer", name, "roofline, bytes of update", n->update_bytes * 1e-9, "GB", r->threads);
   bench_row("trainer", name, "roofline, flops of passes", n->pass_flops * 1e-9, "GFLOP", r->threads);
@@ -103,23 +108,33 @@ static void print(const char *name, const Result *r, const Peaks *peaks) {
   bench_row("trainer", name, "share of roofline", 100 * (update + passes) / seconds, "%", r->threads);
 }
 
-/* small: 64 worlds, minibatches of 512, 2x64 networks. */
-static int bench_size(const char *only, const char *levels, char size, bool small, const char *precision,
-                      const Peaks *peaks) {
+typedef const char *Setting[2];
+#define SHARED_SETTINGS {"env.task", "levels"}, {"eval.count", "0"}, {"train.total_steps", "1e9"}
+static const Setting LARGE[] = {SHARED_SETTINGS, {"env.num", "512"}, {"ppo.num_steps", "64"},
+                                {"ppo.num_minibatches", "2"}, {"net.width", "256"}, {"net.depth", "3"}, {NULL, NULL}};
+static const Setting SMALL[] = {SHARED_SETTINGS, {"env.num", "64"}, {"ppo.num_steps", "64"},
+                                {"ppo.num_minibatches", "8"}, {"net.width", "64"}, {"net.depth", "2"}, {NULL, NULL}};
+static const Setting TRANSFORMER[] = {
+  SHARED_SETTINGS, {"env.num", "64"}, {"env.observations", "entity"}, {"ppo.num_steps", "32"},
+  {"ppo.num_minibatches", "4"}, {"ppo.minibatch_by", "environments"}, {"net.encoder", "transformer"},
+  {"net.sharing", "shared"}, {"net.width", "128"}, {"net.depth", "5"}, {NULL, NULL}};
+
+typedef struct Case { const char *name; char size; const Setting *settings; } Case;
+static const Case CASES[] = {{"ppo_s", 's', LARGE}, {"ppo_m", 'm', LARGE}, {"ppo_l", 'l', LARGE},
+                             {"ppo_s_2x64", 's', SMALL}, {"transformer_s", 's', TRANSFORMER}};
+
+static int bench_case(const char *only, const char *levels, const Case *c, bool is_bf16, const Peaks *peaks) {
   CoreConfig config = core_config_default();
   Result result = {0};
-  char name[32], value[4096];
-  snprintf(name, sizeof name, "ppo_%c%s%s", size, small ? "_2x64" : "",
-           strcmp(precision, "float32") == 0 ? "" : "_bf16");
+  char name[32], folder[4096];
+  snprintf(name, sizeof name, "%s%s", c->name, is_bf16 ? "_bf16" : "");
   if (strstr(name, only) == NULL) return CORE_OK;
-  snprintf(value, sizeof value, "%s/%c", levels, size);
-  const char *const settings[][2] = {{"env.task", "levels"}, {"env.levels", value}, {"env.num", small ? "64" : "512"},
-                                     {"ppo.num_steps", "64"}, {"ppo.num_minibatches", small ? "8" : "2"},
-                                     {"net.width", small ? "64" : "256"}, {"net.depth", small ? "2" : "3"},
-                                     {"eval.count", "0"}, {"train.total_steps", "1e9"},
-                                     {"train.precision", precision}};
-  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-    TRY(core_config_set(&config, settings[i][0], settings[i][1]));
+
+  snprintf(folder, sizeof folder, "%s/%c", levels, c->size);
+  for (const Setting *s = c->settings; (*s)[0]; s++) TRY(core_config_set(&config, (*s)[0], (*s)[1]));
+  TRY(core_config_set(&config, "env.levels", folder));
+  TRY(core_config_set(&config, "train.precision", is_bf16 ? "bf16" : "float32"));
+
   TRY(measure(&config, &result));
   print(name, &result, peaks);
   return CORE_OK;
@@ -127,17 +142,17 @@ static int bench_size(const char *only, const char *levels, char size, bool smal
 
 /* bench_training [NAME-PART]: only cases whose name has it ("ppo_l"). */
 int main(int argc, char **argv) {
-  const char *only = argc > 1 ? argv[1] : "";
-  const char *levels = getenv("KINETIX_LEVELS"), *const precisions[] = {"float32", "bf16"};
+  const char *only = argc > 1 ? argv[1] : "", *levels = getenv("KINETIX_LEVELS");
   const int threads = omp_get_num_procs();
   int code = CORE_OK;
   if (levels == NULL || *levels == '\0') return 0;
   const Peaks peaks = {1e9 * bench_matrix_peak(threads), bench_peak_bytes(threads)};
   bench_row("trainer", "memory", "peak", peaks.bytes * 1e-9, "GB/s", threads);
-  for (int i = 0; i < 8; i++) {
-    const char size = "smls"[i / 2], *precision = precisions[i % 2];
-    if (bench_size(only, levels, size, i / 2 == 3, precision, &peaks) == CORE_OK) continue;
-    printf("# ppo_%c, %s: %s\n", size, precision, core_error_message());
+
+  for (size_t i = 0; i < 2 * sizeof CASES / sizeof *CASES; i++) {
+    const Case *c = &CASES[i / 2];
+    if (bench_case(only, levels, c, i % 2 == 1, &peaks) == CORE_OK) continue;
+    printf("# %s%s: %s\n", c->name, i % 2 ? "_bf16" : "", core_error_message());
     code = 1;
   }
   return code;

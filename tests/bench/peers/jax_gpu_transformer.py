@@ -104,8 +104,9 @@ def timed(function, *arguments):
     return result, time.perf_counter() - begin
 
 
-def main(size, worlds, steps, minibatches):
-    levels, keys = jax_gpu.load(size), (jax.random.PRNGKey(i) for i in range(1000))
+def measure(levels, size, worlds, steps, minibatches):
+    """Returns the median seconds of an iteration's rollout and update."""
+    keys = (jax.random.PRNGKey(i) for i in range(1000))
     env, state = jax_gpu.make_env(size, levels, ObservationType.SYMBOLIC_ENTITY), jax_gpu.worlds(levels, worlds)
     observation = jax.jit(jax.vmap(env.get_obs))(state)
     some = jax.tree.map(lambda leaf: leaf[None, :2], observation)
@@ -127,7 +128,11 @@ def main(size, worlds, steps, minibatches):
         say("rollout %.3f s, update %.3f s" % (acting, learning))
     if not all(bool(jnp.isfinite(leaf).all()) for leaf in jax.tree.leaves(weights)):
         raise SystemExit("the weights are not finite")
-    acting, learning = (statistics.median(part) for part in zip(*times[1:] or times))
+    return tuple(statistics.median(part) for part in zip(*times[1:] or times))
+
+
+def main(size, worlds, steps, minibatches):
+    acting, learning = measure(jax_gpu.load(size), size, worlds, steps, minibatches)
     print("result: Kinetix' transformer in JAX, size %s, %d worlds x %d, %d minibatches, %s products: %.4g transitions/s; "
           "rollout %.3f s, update %.3f s" % (size.upper(), worlds, steps, minibatches,
                                              jax.config.jax_default_matmul_precision or "default",

@@ -26,7 +26,7 @@ peer() { # name, python, module, packages, scripts...
   done
 }
 peer PEER_JAX "${PEER_JAX:-python3}" kinetix "jax==0.5.3 jaxlib==0.5.3 jax2d==1.0.1 kinetix-env==2.0.2" \
-  jax_environment.py jax_ppo.py
+  jax_environment.py jax_ppo.py jax_transformer.py
 peer PEER_MUJOCO "${PEER_MUJOCO:-python3}" gymnasium "'gymnasium[mujoco]==1.4.0' envpool" mujoco_environment.py
 peer PEER_CLEANRL_PYTHON "${PEER_CLEANRL_PYTHON:-python3}" tyro \
   "'gymnasium[mujoco]==0.29.1' 'mujoco==2.3.3' 'numpy<2' torch tyro tensorboard 'gym==0.23.1' procgen2 'ale-py==0.10.1' opencv-python-headless" cleanrl_ppo.py
