@@ -46,7 +46,6 @@ $(PACED): tests/fault/pace.c $(BUILD)/obj/trainer/main.o $(call archives,trainer
 # several compilers at a time.
 PTX := $(BUILD)/tests/ptx
 PTX_PARTS := 0 1 2 3
-PTX_WITHOUT := ops_tile_gradient # tensor cores, whose bits PTX leaves open
 PTX_CFLAGS := -std=gnu17 -I. -Og -w $(BASELINE) -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno \
   -fno-strict-aliasing -fwrapv
 PTX_TRANSLATE_O := $(patsubst %,$(BUILD)/obj/tests/ptx/%.o,main read operands instruction translate library)
@@ -62,7 +61,7 @@ $(PTX)/cases.ptx: $(PTX)/cases
 $(PTX)/cases.0.c: $(PTX)/cases.ptx $(PTX)/ptx_translate
 	@$(PTX)/ptx_translate --parts 1 $(PTX)/cases $<
 $(PTX)/kernels.0.c: $(KERNELS_O) $(PTX)/ptx_translate
-	@echo "  ptx  $(PTX)/kernels"; $(PTX)/ptx_translate --without $(PTX_WITHOUT) --parts $(words $(PTX_PARTS)) \
+	@echo "  ptx  $(PTX)/kernels"; $(PTX)/ptx_translate --parts $(words $(PTX_PARTS)) \
 	  $(PTX)/kernels $(KERNELS_O:.o=.ptx)
 $(patsubst %,$(PTX)/kernels.%.c,$(filter-out 0,$(PTX_PARTS))): $(PTX)/kernels.0.c ;
 $(PTX)/%.o: $(PTX)/%.c $(PTX_MACHINE)

@@ -117,6 +117,8 @@ static void touch(uintptr_t address, size_t bytes, bool writes) {
   }
 }
 
+void core_access_read(const void *source, size_t bytes) { touch((uintptr_t)source, bytes, false); }
+
 void core_access_move(const CoreEmulatedMemory *memory, const void *target, const void *source, size_t bytes,
                       int phase) {
   if (!access.is_on) return;

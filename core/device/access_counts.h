@@ -34,6 +34,9 @@ void core_access_end(void);
 void core_access_move(const CoreEmulatedMemory *memory, const void *target, const void *source, size_t bytes,
                       int phase);
 
+/* Counts an asynchronous copy of the running launch as a read. */
+void core_access_read(const void *source, size_t bytes);
+
 /* Returns the counts so far and their number. */
 const CoreAccessCount *core_access_counts(size_t *count);
 void core_access_clear(void);

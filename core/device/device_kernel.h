@@ -157,25 +157,108 @@ void core_device_multiply_tiles(const CoreDeviceThread *at, int count, float (*c
                                 const uint32_t *b);
 #endif
 
-/* Loads a 16 x 16 tile of bf16 from shared memory (PTX: ldmatrix) in the layout of core_device_multiply_tiles: as a,
- * or, where its rows are columns of b, as b of the first 8 and then of the others. Its rows start at multiples of 16
- * bytes, `row` elements apart. The whole warp must call it. */
-CORE_KERNEL_FN void core_device_load_tile(const CoreDeviceThread *at, const uint16_t *tile, size_t row, const int as_b,
-                                          uint32_t *loaded) {
-  const unsigned lane = at->thread % 32;
-#if defined(__CUDACC__)
-  const unsigned down = as_b ? lane % 8 + lane / 16 * 8 : lane % 16, right = as_b ? lane / 8 % 2 * 8 : lane / 16 * 8;
-  const uint32_t from = (uint32_t)__cvta_generic_to_shared(tile + down * row + right);
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-      : "=r"(loaded[0]), "=r"(loaded[1]), "=r"(loaded[2]), "=r"(loaded[3]) : "r"(from) : "memory");
-#else
-  const uint32_t *upper = (const uint32_t *)(const void *)(tile + lane / 4 * row) + lane % 4, *lower = upper + 4 * row;
-  loaded[0] = upper[0];
-  loaded[as_b ? 1 : 2] = upper[4];
-  loaded[as_b ? 2 : 1] = lower[0];
-  loaded[3] = lower[4];
-#endif
+/* Layouts of a loaded tile, for core_device_multiply_tiles: its rows are rows of a, or columns of b (the first 8, then
+ * the others); TRANSPOSED: its columns are rows of a, or columns of b. */
+enum { CORE_TILE_A, CORE_TILE_B, CORE_TILE_A_TRANSPOSED, CORE_TILE_B_TRANSPOSED };
+
+/* Returns the place of element (row, column) of a matrix in shared memory whose rows are swizzled: groups of eight
+ * elements are permuted within 128 bytes by the row's index, so that eight rows of one column lie in 32 banks without
+ * padding. width: elements of a row, 32 or a multiple of 64. */
+CORE_DEVICE_FN uint32_t core_device_swizzled(uint32_t row, uint32_t column, const uint32_t width) {
+  return (row * width + column) ^ row / (width < 64 ? 64 / width : 1) % 8 * 8;
 }
+
+/* Load a 16 x 16 tile of bf16 from shared memory (PTX: ldmatrix) in one of the layouts above. Its rows, or those of
+ * the swizzled matrix whose tile starts at (row, column), both multiples of 8, start at multiples of 16 bytes. stride:
+ * elements from one row of the tile to the next. The whole warp must call it. */
+#if defined(__CUDACC__)
+CORE_KERNEL_FN uint32_t core_device_row_of_lane(const CoreDeviceThread *at, const int layout, uint32_t *column) {
+  const uint32_t lane = at->thread % 32;
+  const int is_b = layout == CORE_TILE_B || layout == CORE_TILE_A_TRANSPOSED;
+  *column = is_b ? lane / 8 % 2 * 8 : lane / 16 * 8;
+  return is_b ? lane % 8 + lane / 16 * 8 : lane % 16;
+}
+CORE_KERNEL_FN void core_device_load_rows(const uint16_t *row, const int layout, uint32_t *loaded) {
+  const uint32_t from = (uint32_t)__cvta_generic_to_shared(row);
+  if (layout == CORE_TILE_A || layout == CORE_TILE_B)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+        : "=r"(loaded[0]), "=r"(loaded[1]), "=r"(loaded[2]), "=r"(loaded[3]) : "r"(from) : "memory");
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+        : "=r"(loaded[0]), "=r"(loaded[1]), "=r"(loaded[2]), "=r"(loaded[3]) : "r"(from) : "memory");
+}
+CORE_KERNEL_FN void core_device_load_tile(const CoreDeviceThread *at, const uint16_t *tile, size_t stride,
+                                          const int layout, uint32_t *loaded) {
+  uint32_t column;
+  const uint32_t row = core_device_row_of_lane(at, layout, &column);
+  core_device_load_rows(tile + row * stride + column, layout, loaded);
+}
+CORE_KERNEL_FN void core_device_load_swizzled(const CoreDeviceThread *at, const uint16_t *matrix, const uint32_t width,
+                                              uint32_t row, uint32_t column, const int layout, uint32_t *loaded) {
+  uint32_t right;
+  const uint32_t down = core_device_row_of_lane(at, layout, &right);
+  core_device_load_rows(matrix + core_device_swizzled(row + down, column + right, width), layout, loaded);
+}
+#else
+/* Returns a lane's element (row, column) of each of the four 8 x 8 matrices of a layout; its next element is `down`
+ * rows below it and `right` columns to its right. */
+typedef struct CoreDevicePairs { uint32_t row[4], column[4], down, right; } CoreDevicePairs;
+CORE_KERNEL_FN CoreDevicePairs core_device_pairs_of_lane(const CoreDeviceThread *at, const int layout) {
+  const int is_b = layout == CORE_TILE_B || layout == CORE_TILE_A_TRANSPOSED, is_transposed = layout > CORE_TILE_B;
+  const uint32_t g = at->thread % 32 / 4, two = at->thread % 4 * 2;
+  CoreDevicePairs pairs = {.down = (uint32_t)is_transposed, .right = (uint32_t)!is_transposed};
+  for (uint32_t i = 0; i < 4; i++) {
+    pairs.row[i] = (is_b ? i / 2 : i % 2) * 8 + (is_transposed ? two : g);
+    pairs.column[i] = (is_b ? i % 2 : i / 2) * 8 + (is_transposed ? g : two);
+  }
+  return pairs;
+}
+CORE_KERNEL_FN void core_device_load_tile(const CoreDeviceThread *at, const uint16_t *tile, size_t stride,
+                                          const int layout, uint32_t *loaded) {
+  const CoreDevicePairs p = core_device_pairs_of_lane(at, layout);
+  for (int i = 0; i < 4; i++)
+    loaded[i] = tile[p.row[i] * stride + p.column[i]] |
+                (uint32_t)tile[(p.row[i] + p.down) * stride + p.column[i] + p.right] << 16;
+}
+CORE_KERNEL_FN void core_device_load_swizzled(const CoreDeviceThread *at, const uint16_t *matrix, const uint32_t width,
+                                              uint32_t row, uint32_t column, const int layout, uint32_t *loaded) {
+  const CoreDevicePairs p = core_device_pairs_of_lane(at, layout);
+  for (int i = 0; i < 4; i++) {
+    const uint32_t r = row + p.row[i], c = column + p.column[i];
+    loaded[i] = matrix[core_device_swizzled(r, c, width)] |
+                (uint32_t)matrix[core_device_swizzled(r + p.down, c + p.right, width)] << 16;
+  }
+}
+#endif
+
+/* Copy 16 bytes from device memory to shared memory asynchronously (PTX: cp.async), both at multiples of 16 bytes.
+ * is_present 0: the 16 bytes become 0, and `from` is not read. A commit closes a group of the thread's copies; a wait
+ * returns when at most `pending` (0 to 2) of its latest groups are under way. Copies of the earlier groups are then
+ * visible to the thread, and to the others after the next barrier. Until then the 16 bytes are undefined, so a barrier
+ * must also precede the copy if other threads use them. Only in a kernel whose group is the block; all copies must be
+ * waited for. */
+#if defined(__CUDACC__)
+CORE_KERNEL_FN void core_device_copy_async(const CoreDeviceThread *at, void *to, const void *from, int is_present) {
+  (void)at;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+      :: "r"((uint32_t)__cvta_generic_to_shared(to)), "l"(__cvta_generic_to_global(from)),
+         "r"(is_present ? 16u : 0u) : "memory");
+}
+CORE_KERNEL_FN void core_device_copy_commit(const CoreDeviceThread *at) {
+  (void)at;
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+CORE_KERNEL_FN void core_device_copy_wait(const CoreDeviceThread *at, const int pending) {
+  (void)at;
+  if (pending == 0) asm volatile("cp.async.wait_group 0;" ::: "memory");
+  else if (pending == 1) asm volatile("cp.async.wait_group 1;" ::: "memory");
+  else asm volatile("cp.async.wait_group 2;" ::: "memory");
+}
+#else
+void core_device_copy_async(const CoreDeviceThread *at, void *to, const void *from, int is_present);
+void core_device_copy_commit(const CoreDeviceThread *at);
+void core_device_copy_wait(const CoreDeviceThread *at, const int pending);
+#endif
 
 CORE_DEVICE_FN unsigned core_device_count_bits(uint32_t bits) {
 #if defined(__CUDA_ARCH__)

@@ -13,16 +13,31 @@ typedef struct CoreEmulatedBody {
   size_t argument_bytes;      /* size in the layout of the library's compiler */
 } CoreEmulatedBody;
 
-/* Services that a body may use while it runs: barriers and ballots (device_kernel.h) and the launch's shared memory.
- * find_memory finds the allocation of device memory that contains `address`, or returns 0. */
+/* Called for each copy that becomes visible to its thread: its bytes in shared memory. */
+typedef void CoreEmulatedLanded(const CoreDeviceThread *at, void *to, size_t bytes);
+
+/* Services that a body may use while it runs: barriers, ballots, tensor cores and copies (device_kernel.h), and the
+ * launch's shared memory. `exchange` publishes up to CORE_EMULATED_EXCHANGE bytes of each thread of a warp, without a
+ * barrier, and returns those of all, as many bytes apart, until the thread's next exchange. find_memory
+ * finds the allocation of device memory that contains `address`, or returns 0. */
 typedef struct CoreEmulatedServices {
   void (*barrier)(const CoreDeviceThread *at);
   void (*group_barrier)(const CoreDeviceThread *at, unsigned group);
   uint32_t (*ballot)(const CoreDeviceThread *at, unsigned group, int vote);
+  void (*multiply_tiles)(const CoreDeviceThread *at, int count, float (*c)[4], int stride, uint32_t (*a)[4],
+                         const uint32_t *b);
+  const void *(*exchange)(const CoreDeviceThread *at, const void *own, size_t bytes);
+  void (*copy_async)(const CoreDeviceThread *at, void *to, const void *from, int is_present);
+  void (*copy_commit)(const CoreDeviceThread *at);
+  void (*copy_wait)(const CoreDeviceThread *at, int pending, CoreEmulatedLanded *landed);
   void *const *shared;
   const size_t *shared_bytes;
   int (*find_memory)(uint64_t address, uint64_t *first, uint64_t *end);
 } CoreEmulatedServices;
+
+enum { CORE_EMULATED_EXCHANGE = (4 * CORE_TILES_MAX + 2) * 4 };
+const void *core_emulated_exchange(const CoreDeviceThread *at, const void *own, size_t bytes);
+void core_emulated_copy_wait(const CoreDeviceThread *at, int pending, CoreEmulatedLanded *landed);
 
 typedef const CoreEmulatedBody *CoreEmulatedLibrary(const CoreEmulatedServices *services);
 

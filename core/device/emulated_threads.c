@@ -6,7 +6,9 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "core/device/access_counts.h"
 #include "core/device/device.h"
+#include "core/device/emulated_code.h"
 #include "core/error.h"
 #include "core/memory.h"
 
@@ -37,9 +39,13 @@ _Noreturn SWITCHES static void leap(Mark mark) { LEAP(mark); }
 typedef struct Coroutine {
   Mark mark;                  /* resume point */
   CoreDeviceThread at;
-  enum { FRESH, AT_BARRIER, AT_WARP_BARRIER, AT_BALLOT, FINISHED } state; /* WARP: of a block's warp */
+  enum { FRESH, AT_BARRIER, AT_WARP_BARRIER, AT_EXCHANGE, AT_BALLOT, FINISHED } state; /* WARP: of a block's warp;
+                               * EXCHANGE: of registers of a warp, no barrier */
   bool vote;
   bool has_begun;             /* whether it has a stack; then it continues with the next body when one ends */
+  unsigned exchanges;         /* exchanges of registers so far */
+  uint32_t committed;         /* groups of copies closed so far */
+  unsigned copies;            /* copies under way */
   unsigned lines;             /* CORE_DEVICE_ISOLATED: lines of shared memory written since the last barrier */
 } Coroutine;
 
@@ -77,6 +83,7 @@ static void run_coroutine(void) {
   for (;;) {
     Coroutine *self = the_group.running;
     the_group.body(&self->at, the_group.arguments);
+    CORE_CHECK(self->copies == 0); /* otherwise a core_device_copy_wait is missing */
     stop(self, FINISHED);
   }
 }
@@ -103,8 +110,18 @@ uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned group, int vote
 
 /* ---- tensor cores: threads publish their operands, then each sums its own elements of the result ----------------- */
 
+/* Operands of all threads, of their last exchange and the one before. A thread begins the next but one only when all of
+ * its warp have read those of this one. */
 typedef struct Tiles { uint32_t a[CORE_TILES_MAX][4], b[2]; } Tiles;
-static Tiles put_down[CORE_EMULATED_THREADS];
+static Tiles put_down[2][CORE_EMULATED_THREADS];
+
+const void *core_emulated_exchange(const CoreDeviceThread *at, const void *own, size_t bytes) {
+  CORE_CHECK(the_group.kernel->group == CORE_GROUP_BLOCK && at->threads % 32 == 0 && bytes <= sizeof(Tiles));
+  Tiles *all = put_down[the_group.running->exchanges++ % 2];
+  memcpy(&all[at->thread], own, bytes);
+  wait_for_others(at, AT_EXCHANGE);
+  return &all[at->thread / 32 * 32];
+}
 
 /* Returns element k of a row of 16 bf16, from the two pairs of the thread that holds it. */
 static float number_of(const uint32_t *low, const uint32_t *high, int k) {
@@ -116,20 +133,63 @@ static float number_of(const uint32_t *low, const uint32_t *high, int k) {
 
 void core_device_multiply_tiles(const CoreDeviceThread *at, int count, float (*c)[4], int stride, uint32_t (*a)[4],
                                 const uint32_t *b) {
-  const unsigned warp = at->thread / 32 * 32, g = at->thread % 32 / 4, t = at->thread % 4;
-  CORE_CHECK(the_group.kernel->group == CORE_GROUP_BLOCK && at->threads % 32 == 0 && count <= CORE_TILES_MAX);
-  memcpy(put_down[at->thread].a, a, (size_t)count * sizeof *a);
-  memcpy(put_down[at->thread].b, b, sizeof put_down->b);
-  core_device_group_barrier(at, 32);
+  const unsigned g = at->thread % 32 / 4, t = at->thread % 4;
+  Tiles own = {0};
+  CORE_CHECK(count <= CORE_TILES_MAX);
+  memcpy(own.a, a, (size_t)count * sizeof *a);
+  memcpy(own.b, b, sizeof own.b);
+  const Tiles *warp = core_emulated_exchange(at, &own, sizeof own);
+
   for (int i = 0; i < count; i++)
-    for (unsigned own = 0; own < 4; own++)
+    for (unsigned element = 0; element < 4; element++)
       for (int k = 0; k < 16; k++) {
         const unsigned of_k = (unsigned)k % 8 / 2;
-        const uint32_t *left = put_down[warp + 4 * g + of_k].a[i];
-        const uint32_t *right = put_down[warp + 4 * (2 * t + own % 2) + of_k].b;
-        c[i * stride][own] += number_of(&left[own / 2], &left[own / 2 + 2], k) * number_of(&right[0], &right[1], k);
+        const uint32_t *left = warp[4 * g + of_k].a[i], *right = warp[4 * (2 * t + element % 2) + of_k].b;
+        c[i * stride][element] +=
+          number_of(&left[element / 2], &left[element / 2 + 2], k) * number_of(&right[0], &right[1], k);
       }
-  core_device_group_barrier(at, 32);
+}
+
+/* ---- asynchronous copies: they read their source, and become visible, as late as a GPU may let them ------------- */
+
+enum { COPIES = 128, COPY_BYTES = 16 }; /* COPIES: of a thread, under way */
+typedef struct Copy { char *to; const char *from; uint32_t group; } Copy; /* from NULL: zeros */
+static Copy copies[CORE_EMULATED_THREADS][COPIES];
+
+void core_device_copy_async(const CoreDeviceThread *at, void *to, const void *from, int is_present) {
+  Coroutine *self = the_group.running;
+  const uintptr_t offset = (uintptr_t)to - (uintptr_t)core_emulated_shared;
+  CORE_CHECK(the_group.kernel->group == CORE_GROUP_BLOCK && self->copies < COPIES);
+  CORE_CHECK(offset % COPY_BYTES == 0 && offset + COPY_BYTES <= core_emulated_shared_bytes);
+  CORE_CHECK((uintptr_t)from % COPY_BYTES == 0);
+  copies[at->thread][self->copies++] = (Copy){to, is_present ? from : NULL, self->committed};
+  memset(to, 0xa5, COPY_BYTES); /* a GPU may write it from now on */
+}
+
+void core_device_copy_commit(const CoreDeviceThread *at) {
+  (void)at;
+  the_group.running->committed++;
+}
+
+void core_emulated_copy_wait(const CoreDeviceThread *at, int pending, CoreEmulatedLanded *landed) {
+  Coroutine *self = the_group.running;
+  Copy *copy = copies[at->thread];
+  unsigned left = 0;
+  for (unsigned i = 0; i < self->copies; i++) {
+    if (copy[i].group + (uint32_t)pending >= self->committed) { /* in one of the latest groups, or in none yet */
+      copy[left++] = copy[i];
+      continue;
+    }
+    if (copy[i].from) core_access_read(copy[i].from, COPY_BYTES);
+    if (copy[i].from) memcpy(copy[i].to, copy[i].from, COPY_BYTES);
+    else memset(copy[i].to, 0, COPY_BYTES);
+    if (landed) landed(at, copy[i].to, COPY_BYTES);
+  }
+  self->copies = left;
+}
+
+void core_device_copy_wait(const CoreDeviceThread *at, const int pending) {
+  core_emulated_copy_wait(at, pending, NULL);
 }
 
 /* Runs thread k until its next barrier or its end. */
@@ -236,9 +296,11 @@ static int run_warps(const CoreEmulatedThreads *emulated, unsigned count, bool b
   const unsigned warps = (count + WARP - 1) / WARP;
   for (unsigned w = 0; w < warps; w++) {
     const unsigned first = (backward ? warps - 1 - w : w) * WARP, size = count - first < WARP ? count - first : WARP;
+    int state;
     do {
       for (unsigned i = 0; i < size; i++) resume(emulated, first + (backward ? size - 1 - i : i));
-    } while (meet(emulated->thread + first, size) == AT_WARP_BARRIER);
+      state = meet(emulated->thread + first, size);
+    } while (state == AT_WARP_BARRIER || state == AT_EXCHANGE);
   }
   return meet(emulated->thread, count);
 }
@@ -252,7 +314,7 @@ static void run_group(CoreEmulatedThreads *emulated, CoreDeviceThread first, uns
     thread->at.thread += i;
     thread->at.group = &the_group;
     thread->state = FRESH;
-    thread->lines = 0;
+    thread->lines = thread->exchanges = thread->copies = thread->committed = 0;
   }
 
   if (isolated) memcpy(emulated->merged, share.start, share.bytes);
@@ -262,7 +324,7 @@ static void run_group(CoreEmulatedThreads *emulated, CoreDeviceThread first, uns
     if (isolated) {
       for (unsigned k = 0; k < count; k++) resume_isolated(emulated, share, k);
       state = meet(emulated->thread, count);
-      if (state != AT_BALLOT) merge_images(emulated, share, count);
+      if (state != AT_BALLOT && state != AT_EXCHANGE) merge_images(emulated, share, count);
     } else {
       state = run_warps(emulated, count, backward);
     }

@@ -2,7 +2,9 @@
  *   cases write FILE     writes a PTX kernel for each
  *   cases run            runs them on the emulator, with CORE_DEVICE_CODE naming the library built from that file
  *   cases fault NAME     runs a kernel of `faults` that must end the program with a message (test_ptx.sh)
- *   cases race NAME      runs a kernel of `races` with two blocks of 64 threads, for PTX_RACES */
+ *   cases race NAME      runs a kernel of `races` with two blocks of 64 threads, for PTX_RACES
+ *   cases tile NAME ORDER   runs a kernel of `tiles` with 64 threads in an order (core/device/device.h) and prints in
+ *                        how many the result is wrong */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@
  * %f2, their lowest 16 bits in %rs0 to %rs2; %p0 is a != 0. Its result is in register 3 of the kind `result`. */
 typedef struct Case {
   const char *code;
-  enum { H, R, RD, F, FD, P } result;
+  enum { H, R, RD, F, FD, P, NOTHING } result;
   uint64_t in[3], expected;
 } Case;
 
@@ -267,6 +269,44 @@ static const struct {
 };
 enum { RACES = sizeof races / sizeof *races, RACE_THREADS = 64, RACE_BLOCKS = 2 };
 
+/* Kernels of a block of two warps. %rd6 is the address of the thread's 16 bytes of input, %rd7 that of its 16 bytes of
+ * results, %r2 that of its 16 bytes of shared memory, %r3 that of the next thread's, and those of %r4 are 1 KB further;
+ * the registers %a0 to %a3 have the input, and are the results at the end. */
+#define LOAD(form) \
+  "st.shared.v4.u32 [%r2], {%a0, %a1, %a2, %a3};\n" form \
+  ".shared.b16 {%a0, %a1, %a2, %a3}, [%r2];"
+#define PLAIN_LOAD "ldmatrix.sync.aligned.m8n8.x4"
+#define COPY "cp.async.cg.shared.global [%r2], [%rd6], 16;\n"
+#define CLEAR "mov.u32 %r4, 0;\ncp.async.cg.shared.global [%r2], [%rd6], 16, %r4;\n"
+#define COMMIT "cp.async.commit_group;\n"
+#define WAIT(n) "cp.async.wait_group " #n ";\n"
+#define BARRIER "bar.sync 0;\n"
+#define READ "ld.shared.v4.u32 {%a0, %a1, %a2, %a3}, [%r3];\n"
+static const struct {
+  const char *name, *code;
+  enum { MATRICES, TRANSPOSED, PRODUCT, NEXT, ZEROS } expected; /* NEXT: the next thread's input */
+} tiles[] = {
+  {"ldmatrix", LOAD("bar.warp.sync -1;\n" PLAIN_LOAD), MATRICES},
+  {"ldmatrix_trans", LOAD("bar.warp.sync -1;\n" PLAIN_LOAD ".trans"), TRANSPOSED},
+  {"no_warp_barrier", LOAD(PLAIN_LOAD), MATRICES},
+  {"mma", "mov.f32 %f1, 0f3F800000;\nmma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f0, %f1, %f2, %f3}, "
+   "{%a0, %a1, %a2, %a3}, {%a1, %a2}, {%f1, %f1, %f1, %f1};\nmov.b32 %a0, %f0;\nmov.b32 %a1, %f1;\n"
+   "mov.b32 %a2, %f2;\nmov.b32 %a3, %f3;", PRODUCT},
+  {"copy", COPY COMMIT WAIT(0) BARRIER READ, NEXT},
+  {"copy_of_zeros", CLEAR COMMIT WAIT(0) BARRIER READ, ZEROS},
+  {"two_groups", COPY COMMIT "cp.async.cg.shared.global [%r4], [%rd6], 16;\n" COMMIT WAIT(1) BARRIER READ WAIT(0),
+   NEXT},
+  {"no_wait", COPY COMMIT BARRIER READ, NEXT},
+  {"late_wait", COPY COMMIT BARRIER READ WAIT(0), NEXT},
+  {"wait_for_too_few", COPY COMMIT WAIT(1) BARRIER READ WAIT(0), NEXT},
+  {"no_barrier", COPY COMMIT WAIT(0) READ, NEXT},
+  {"barrier_before_wait", COPY COMMIT BARRIER WAIT(0) READ, NEXT},
+  {"no_commit", COPY WAIT(0) BARRIER READ COMMIT WAIT(0), NEXT},
+  {"overwritten", COPY COMMIT WAIT(0) BARRIER READ CLEAR COMMIT WAIT(0), NEXT},
+  {"overwritten_after_barrier", COPY COMMIT WAIT(0) BARRIER READ BARRIER CLEAR COMMIT WAIT(0), NEXT},
+};
+enum { TILES = sizeof tiles / sizeof *tiles, TILE_THREADS = 64, TILE_WORDS = 4, TILE_BYTES = 16 };
+
 /* ---- write ------------------------------------------------------------------------------------------------------- */
 
 /* Appends the code with each @ after a name replaced by the case's index. */
@@ -281,7 +321,7 @@ static void write_kernel(FILE *file, const char *name, const char *code, int res
   static const char *const stores[] = {
     "cvt.u64.u16 %rd4, %rs3;", "cvt.u64.u32 %rd4, %r3;", "mov.u64 %rd4, %rd3;",
     "mov.b32 %r4, %f3;\ncvt.u64.u32 %rd4, %r4;",
-    "mov.b64 %rd4, %fd3;", "selp.b64 %rd4, 1, 0, %p3;"};
+    "mov.b64 %rd4, %fd3;", "selp.b64 %rd4, 1, 0, %p3;", ""};
   fprintf(file, "\n.visible .entry _Z%zu%s_kernel4Case(\n\t.param .align 8 .b8 %s_parameter[16]\n)\n{\n",
           strlen(name) + 7, name, name);
   fprintf(file, "\t.local .align 8 .b8 \t__local_depot%d[16];\n\t.reg .b64 \t%%SPL;\n\t.reg .pred \t%%p<4>;\n"
@@ -295,7 +335,7 @@ static void write_kernel(FILE *file, const char *name, const char *code, int res
             "mov.b32 %%f%d, %%r%d;\ncvt.u16.u32 %%rs%d, %%r%d;\n", i, 8 * i, i, i, i, i, i, i, i, i);
   fprintf(file, "setp.ne.s64 %%p0, %%rd0, 0;\n");
   write_code(file, code, number);
-  fprintf(file, "\n%s\nst.global.u64 [%%rd8+32], %%rd4;\nret;\n}\n", stores[result]);
+  fprintf(file, "\n%s\n%sret;\n}\n", stores[result], result == NOTHING ? "" : "st.global.u64 [%rd8+32], %rd4;\n");
 }
 
 /* Sets the addresses of `races`, and %r1 to a nonzero value equal in all threads. */
@@ -309,9 +349,23 @@ static void write_race(FILE *file, const char *name, const char *code, int numbe
   write_kernel(file, name, text, R, number);
 }
 
+/* Sets the registers of `tiles`, and stores the results. */
+static void write_tile(FILE *file, const char *name, const char *code, int number) {
+  char text[2048];
+  snprintf(text, sizeof text,
+           "{\n.reg .b32 %%a<4>;\nmov.u32 %%r1, %%tid.x;\nmul.wide.u32 %%rd6, %%r1, 16;\n"
+           "add.s64 %%rd6, %%rd8, %%rd6;\n"
+           "add.s64 %%rd7, %%rd6, %d;\nshl.b32 %%r2, %%r1, 4;\nadd.s32 %%r3, %%r1, 1;\nand.b32 %%r3, %%r3, %d;\n"
+           "shl.b32 %%r3, %%r3, 4;\nadd.s32 %%r4, %%r2, %d;\nld.global.v4.u32 {%%a0, %%a1, %%a2, %%a3}, [%%rd6];\n"
+           "%s\nst.global.v4.u32 [%%rd7], {%%a0, %%a1, %%a2, %%a3};\n}\n",
+           TILE_THREADS * TILE_BYTES, TILE_THREADS - 1, TILE_THREADS * TILE_BYTES, code);
+  write_kernel(file, name, text, NOTHING, number);
+}
+
 static void name_case(char name[32], int i) { snprintf(name, 32, "case_%d", i); }
 static void name_fault(char name[32], int i) { snprintf(name, 32, "fault_%s", faults[i].name); }
 static void name_race(char name[32], int i) { snprintf(name, 32, "race_%s", races[i].name); }
+static void name_tile(char name[32], int i) { snprintf(name, 32, "%s", tiles[i].name); }
 
 static int write_all(const char *path) {
   FILE *file = fopen(path, "w");
@@ -335,6 +389,10 @@ static int write_all(const char *path) {
   for (int i = 0; i < RACES; i++) {
     name_race(name, i);
     write_race(file, name, races[i].code, CASES + FAULTS + i);
+  }
+  for (int i = 0; i < TILES; i++) {
+    name_tile(name, i);
+    write_tile(file, name, tiles[i].code, CASES + FAULTS + RACES + i);
   }
   return fclose(file) != 0;
 }
@@ -373,6 +431,71 @@ static void run_race(CoreDevice *device, const char *name, int threads) {
   device->release(device, arguments.memory);
 }
 
+static float number_of(const uint32_t pairs[TILE_WORDS], int word, int half) {
+  const uint32_t bits = half ? pairs[word] & 0xffff0000 : pairs[word] << 16;
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* Returns element (i, j) of the product of a warp's tiles, plus 1: a 16 x 16, b 16 x 8 (PTX ISA, fragments of
+ * mma.m16n8k16). */
+static float product_of(uint32_t in[][TILE_WORDS], int i, int j) {
+  float sum = 1;
+  for (int k = 0; k < 16; k++)
+    sum += number_of(in[i % 8 * 4 + k % 8 / 2], i / 8 + k / 8 * 2, k % 2) *
+           number_of(in[j * 4 + k % 8 / 2], 1 + k / 8, k % 2);
+  return sum;
+}
+
+static uint32_t expected_of(int expected, uint32_t in[TILE_THREADS][TILE_WORDS], int thread, int word) {
+  const int g = thread % 32 / 4, t = thread % 4;
+  uint32_t (*warp)[TILE_WORDS] = in + thread / 32 * 32, bits;
+  if (expected == MATRICES) return warp[8 * word + g][t];
+  if (expected == TRANSPOSED) {
+    const uint32_t low = warp[8 * word + 2 * t][g / 2], high = warp[8 * word + 2 * t + 1][g / 2];
+    return g % 2 ? low >> 16 | (high & 0xffff0000) : (low & 0xffff) | high << 16;
+  }
+  if (expected == NEXT) return in[(thread + 1) % TILE_THREADS][word];
+  if (expected == ZEROS) return 0;
+  const float product = product_of(warp, g + word / 2 * 8, 2 * t + word % 2);
+  memcpy(&bits, &product, sizeof bits);
+  return bits;
+}
+
+/* Runs a kernel of `tiles` on two bf16 integers of -8 to 8 per word, whose products are exact. */
+static int run_tile(CoreDevice *device, int i) {
+  char name[32];
+  name_tile(name, i);
+  const CoreKernel kernel = {name, no_body, NULL, CORE_GROUP_BLOCK, sizeof(CaseArguments)};
+  static uint32_t in[TILE_THREADS][TILE_WORDS], out[TILE_THREADS][TILE_WORDS];
+  CaseArguments arguments = {NULL, 0};
+  uint32_t state = 1;
+  for (int k = 0; k < TILE_THREADS * TILE_WORDS * 2; k++) {
+    state = state * 1664525 + 1013904223;
+    const float x = (float)(int)(state >> 16 & 15) - 8;
+    uint16_t pair[2];
+    memcpy(pair, &x, sizeof x);
+    in[k / 2 / TILE_WORDS][k / 2 % TILE_WORDS] |= (uint32_t)pair[1] << k % 2 * 16;
+  }
+
+  if (device->allocate(device, 2 * sizeof in, &arguments.memory) != CORE_OK) abort();
+  core_device_to_device(device, arguments.memory, in, sizeof in);
+  device->launch(device, &kernel, 1, TILE_THREADS, 2 * sizeof in, &arguments);
+  core_device_to_host(device, out, (char *)arguments.memory + sizeof in, sizeof out);
+  device->release(device, arguments.memory);
+
+  int wrong = 0;
+  for (int thread = 0; thread < TILE_THREADS; thread++) {
+    bool is_wrong = false;
+    for (int word = 0; word < TILE_WORDS; word++)
+      is_wrong |= out[thread][word] != expected_of(tiles[i].expected, in, thread, word);
+    wrong += is_wrong;
+  }
+  printf("# %s: %d threads wrong\n", name, wrong);
+  return 0;
+}
+
 static int run_all(CoreDevice *device) {
   int failed = 0;
   char name[32];
@@ -390,8 +513,13 @@ static int run_all(CoreDevice *device) {
 
 int main(int count, char **words) {
   if (count == 3 && strcmp(words[1], "write") == 0) return write_all(words[2]);
-  CoreDevice *device = core_device_emulated(CORE_DEVICE_FORWARD);
+  const char *order = count == 4 ? words[3] : "";
+  CoreDevice *device = core_device_emulated(strcmp(order, "isolated") == 0 ? CORE_DEVICE_ISOLATED
+                                            : strcmp(order, "backward") == 0 ? CORE_DEVICE_BACKWARD
+                                            : CORE_DEVICE_FORWARD);
   int code = 2;
+  for (int i = 0; count == 4 && i < TILES; i++)
+    if (strcmp(words[1], "tile") == 0 && strcmp(words[2], tiles[i].name) == 0) code = run_tile(device, i);
   if (count == 2 && strcmp(words[1], "run") == 0) code = run_all(device);
   for (int i = 0; count == 3 && i < FAULTS; i++) {
     char name[32];

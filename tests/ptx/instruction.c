@@ -228,6 +228,86 @@ static int translate_atom(const PtxScope *scope, const PtxInstruction *in, CoreT
   return code;
 }
 
+/* ---- tensor cores and asynchronous copies ------------------------------------------------------------------------ */
+
+/* Appends C for `count` operands of a vector, separated by commas. */
+static int append_vector(const PtxScope *scope, const char *operand, PtxType type, size_t count, CoreText *c) {
+  PtxParts part;
+  size_t parts;
+  TRY(ptx_cut_vector(scope, operand, part, &parts));
+  if (parts != count) return ptx_refuse(scope, "a vector of another length:", operand);
+  for (size_t i = 0; i < parts; i++) {
+    if (i > 0) core_text_append(c, ", ");
+    TRY(ptx_value(scope, part[i], type, false, c));
+  }
+  return CORE_OK;
+}
+
+/* Appends C that assigns the elements of `array` to the registers of a vector of four. */
+static int assign_vector(const PtxScope *scope, const char *operand, PtxType type, const char *array, CoreText *c) {
+  PtxParts part;
+  size_t parts;
+  TRY(ptx_cut_vector(scope, operand, part, &parts));
+  if (parts != 4) return ptx_refuse(scope, "a vector of another length:", operand);
+  for (size_t i = 0; i < parts; i++) {
+    char element[32];
+    snprintf(element, sizeof element, "%s[%zu]", array, i);
+    TRY(ptx_assign(scope, part[i], type, false, element, c));
+  }
+  return CORE_OK;
+}
+
+/* mma {d0, ..., d3}, {a0, ..., a3}, {b0, b1}, {c0, ..., c3}: d = a b + c. */
+static int translate_multiply(const PtxScope *scope, const PtxInstruction *in, CoreText *c) {
+  if (strcmp(in->name, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") != 0 || in->operands != 4)
+    return ptx_refuse(scope, "an instruction that is not known:", in->name);
+  core_text_append(c, "{ float sum[1][4] = {{");
+  TRY(append_vector(scope, in->operand[3], PTX_TYPE_F32, 4, c));
+  core_text_append(c, "}}; uint32_t left[1][4] = {{");
+  TRY(append_vector(scope, in->operand[1], PTX_TYPE_U32, 4, c));
+  core_text_append(c, "}}; const uint32_t right[2] = {");
+  TRY(append_vector(scope, in->operand[2], PTX_TYPE_U32, 2, c));
+  core_text_append(c, "}; ptx_services->multiply_tiles(at, 1, sum, 1, left, right); ");
+  TRY(assign_vector(scope, in->operand[0], PTX_TYPE_F32, "sum[0]", c));
+  return core_text_append(c, "}"), CORE_OK;
+}
+
+static int translate_load_matrices(const PtxScope *scope, const PtxInstruction *in, CoreText *c) {
+  const bool is_transposed = strcmp(in->name, "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16") == 0;
+  const Access access = {SHARED, 4, PTX_TYPE_U32};
+  if ((!is_transposed && strcmp(in->name, "ldmatrix.sync.aligned.m8n8.x4.shared.b16") != 0) || in->operands != 2)
+    return ptx_refuse(scope, "an instruction that is not known:", in->name);
+  core_text_append(c, "{ uint32_t loaded[4]; ptx_load_matrices(at, ");
+  TRY(append_place(scope, &access, in->operand[1], c));
+  core_text_appendf(c, ", %s, loaded, PTX_NOW); ", is_transposed ? "true" : "false");
+  TRY(assign_vector(scope, in->operand[0], PTX_TYPE_U32, "loaded", c));
+  return core_text_append(c, "}"), CORE_OK;
+}
+
+/* cp.async.cg.shared.global [%r1], [%rd1], 16, %r2: the last operand is the number of bytes that are read; the others
+ * become 0. */
+static int translate_copy(const PtxScope *scope, const PtxInstruction *in, CoreText *c) {
+  const Access shared = {SHARED, 4, PTX_TYPE_U32};
+  const PtxSymbol *symbol;
+  if (strcmp(in->name, "cp.async.commit_group") == 0 && in->operands == 0)
+    return core_text_append(c, "ptx_services->copy_commit(at);"), CORE_OK;
+  if (strcmp(in->name, "cp.async.wait_group") == 0 && in->operands == 1) {
+    core_text_append(c, "ptx_copy_wait(at, (int)");
+    TRY(ptx_value(scope, in->operand[0], PTX_TYPE_U32, false, c));
+    return core_text_append(c, ", PTX_NOW);"), CORE_OK;
+  }
+  if (strcmp(in->name, "cp.async.cg.shared.global") != 0 || in->operands < 3 || in->operands > 4 ||
+      strcmp(in->operand[2], "16") != 0)
+    return ptx_refuse(scope, "an instruction that is not known:", in->name);
+  core_text_append(c, "ptx_copy_async(at, ");
+  TRY(append_place(scope, &shared, in->operand[0], c));
+  core_text_append(c, ", ");
+  TRY(ptx_address(scope, in->operand[1], &symbol, c));
+  core_text_append(c, ", ");
+  TRY(ptx_value(scope, in->operands == 4 ? in->operand[3] : "16", PTX_TYPE_U32, false, c));
+  return core_text_append(c, ", PTX_NOW);"), CORE_OK;
+}
+
 /* ---- control flow ------------------------------------------------------------------------------------------------ */
 
 static bool is_label(const char *name) { return name[0] == '$' && name[1] == 'L'; }
@@ -293,6 +373,9 @@ int ptx_translate_instruction(const PtxContext *context, const PtxInstruction *i
   char row_name[PTX_NAME_MAX];
   if (strncmp(name, "ld.", 3) == 0 || strncmp(name, "st.", 3) == 0) return translate_access(scope, in, c);
   if (strncmp(name, "atom.", 5) == 0) return translate_atom(scope, in, c);
+  if (strncmp(name, "mma.", 4) == 0) return translate_multiply(scope, in, c);
+  if (strncmp(name, "ldmatrix.", 9) == 0) return translate_load_matrices(scope, in, c);
+  if (strncmp(name, "cp.async.", 9) == 0) return translate_copy(scope, in, c);
   if (strncmp(name, "mov.", 4) == 0) return translate_move(scope, in, name + 4, c);
   if (strncmp(name, "cvta.", 5) == 0) return translate_address_space(scope, in, c);
   if (strcmp(name, "bra") == 0 || strcmp(name, "bra.uni") == 0) return translate_branch(scope, in, c);

@@ -29,8 +29,7 @@ static void write_tables(const PtxModule *module, CoreText *c) {
   for (size_t i = 0; i < module->functions; i++) {
     const PtxFunction *function = &module->function[i];
     const char *name = function->name;
-    const char *body = function->is_excluded ? "NULL" : name;
-    if (function->is_kernel) core_text_appendf(c, "  {\"%s\", %s, %zu},\n", name, body, function->argument_bytes);
+    if (function->is_kernel) core_text_appendf(c, "  {\"%s\", %s, %zu},\n", name, name, function->argument_bytes);
   }
   core_text_append(c, "  {0},\n};\n");
 }
@@ -46,7 +45,6 @@ int ptx_write_library(const PtxModule *module, const char *prefix, int parts) {
   qsort(order, module->functions, sizeof *order, by_lines);
   for (size_t i = 0; i < module->functions; i++) {
     int shortest = 0;
-    if (order[i]->is_excluded) continue;
     for (int part = 1; part < parts; part++) if (lines[part] < lines[shortest]) shortest = part;
     core_text_appendf(&text[shortest], "\n%s {\n%s\n", core_text_string(&order[i]->prototype),
                       core_text_string(&order[i]->body));

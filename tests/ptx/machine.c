@@ -63,6 +63,19 @@ unsigned ptx_team(const CoreDeviceThread *at, uint32_t mask, const char *functio
   return group;
 }
 
+static struct { const char *function, *file; int line; } waiting;
+
+static void note_landed(const CoreDeviceThread *at, void *to, size_t bytes) {
+  ptx_watch(at, (uint64_t)(uintptr_t)to, (unsigned)bytes, PTX_WRITE, waiting.function, waiting.file, waiting.line);
+}
+
+void ptx_copy_wait(const CoreDeviceThread *at, int pending, const char *function, const char *file, int line) {
+  waiting.function = function;
+  waiting.file = file;
+  waiting.line = line;
+  ptx_services->copy_wait(at, pending, ptx_watches ? note_landed : NULL);
+}
+
 __attribute__((visibility("default")))
 const CoreEmulatedBody *core_emulated_library(const CoreEmulatedServices *services) {
   ptx_services = services;

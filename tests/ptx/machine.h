@@ -260,4 +260,36 @@ static inline uint32_t ptx_ballot(const CoreDeviceThread *at, bool vote, uint32_
   return ptx_services->ballot(at, group, vote) << (at->thread % 32 / group * group);
 }
 
+/* ---- tensor cores and asynchronous copies ------------------------------------------------------------------------ */
+
+/* ldmatrix.m8n8.x4: a lane's address is that of row lane % 8 of matrix lane / 8. Lane 4 g + t loads elements 2 t and
+ * 2 t + 1 of row g of each matrix; transposed, element g of rows 2 t and 2 t + 1. */
+static inline void ptx_load_matrices(const CoreDeviceThread *at, uint64_t own, bool is_transposed, uint32_t loaded[4],
+                                     PTX_HERE) {
+  const unsigned g = at->thread % 32 / 4, t = at->thread % 4;
+  const char *all = ptx_services->exchange(at, &own, sizeof own);
+  for (unsigned i = 0; i < 4; i++) {
+    uint16_t element[2];
+    for (unsigned k = 0; k < 2; k++) {
+      uint64_t row;
+      memcpy(&row, all + (8 * i + (is_transposed ? 2 * t + k : g)) * CORE_EMULATED_EXCHANGE, sizeof row);
+      const uint64_t address = row + 2 * (is_transposed ? g : 2 * t + k);
+      if (ptx_watches) ptx_watch(at, address & ~(uint64_t)3, 4, PTX_READ, function, file, line);
+      memcpy(&element[k], (const void *)(uintptr_t)address, sizeof element[k]);
+    }
+    loaded[i] = element[0] | (uint32_t)element[1] << 16;
+  }
+}
+
+/* cp.async: the copy writes its 16 bytes at any time until it is waited for; races.c compares both ends. */
+static inline void ptx_copy_async(const CoreDeviceThread *at, uint64_t to, uint64_t from, uint32_t bytes, PTX_HERE) {
+  if (bytes != 0 && bytes != 16) ptx_fail(function, file, line, "a copy of a part of 16 bytes", from, bytes);
+  if (bytes) from = ptx_shared_by(at, ptx_global(from, 16, function, file, line), 16, PTX_READ, function, file, line);
+  ptx_shared_by(at, to, 16, PTX_WRITE, function, file, line);
+  ptx_services->copy_async(at, (void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes != 0);
+}
+/* Waits for copies and records that they have been written. */
+__attribute__((visibility("hidden")))
+void ptx_copy_wait(const CoreDeviceThread *at, int pending, PTX_HERE);
+
 #endif

@@ -112,7 +112,6 @@ typedef struct PtxFunction {
   char name[PTX_NAME_MAX];    /* name of the kernel, or C name of the function */
   bool is_kernel;
   size_t argument_bytes;      /* size of a kernel's arguments */
-  bool is_excluded;
   CoreText prototype, body;   /* C */
   size_t lines;
 } PtxFunction;
@@ -124,9 +123,8 @@ typedef struct PtxModule {
   CoreText arrays, declarations, ranges; /* C: definitions, declarations, entries of ptx_arrays */
 } PtxModule;
 
-/* Adds the functions of a source. `number` makes its names unique among sources. The kernel `without` (NULL: none) is
- * added without a body: the emulator runs its own. */
-int ptx_translate(PtxModule *module, const PtxSource *source, int number, const char *without);
+/* Adds the functions of a source. `number` makes its names unique among sources. */
+int ptx_translate(PtxModule *module, const PtxSource *source, int number);
 
 /* Writes `parts` files PREFIX.0.c ... of similar length. */
 int ptx_write_library(const PtxModule *module, const char *prefix, int parts);

@@ -240,14 +240,8 @@ static int translate_head(const PtxContext *context, const Head *head, size_t sy
   return CORE_OK;
 }
 
-/* Skips a body. */
-static void skip_body(const PtxSource *source, size_t *i) {
-  for (int depth = 1; depth > 0 && *i < source->count; ++*i)
-    depth += (source->statement[*i].kind == PTX_OPEN) - (source->statement[*i].kind == PTX_CLOSE);
-}
-
 /* Translates the function whose head is at *i. */
-static int translate_function(PtxModule *module, const PtxSource *source, size_t *i, int number, const char *without) {
+static int translate_function(PtxModule *module, const PtxSource *source, size_t *i, int number) {
   PtxScope *scope = core_memory_allocate(sizeof *scope);
   *scope = module->scope;
   const PtxContext context = {scope, number};
@@ -258,9 +252,7 @@ static int translate_function(PtxModule *module, const PtxSource *source, size_t
   if (code == CORE_OK) code = translate_head(&context, &head, module->scope.count, function);
   core_text_append(&function->body, "uint32_t carry = 0;");
   ++*i;
-  function->is_excluded = code == CORE_OK && function->is_kernel && without && strcmp(function->name, without) == 0;
-  if (function->is_excluded) skip_body(source, i);
-  else if (code == CORE_OK) code = translate_body(&context, source, i, &function->body);
+  if (code == CORE_OK) code = translate_body(&context, source, i, &function->body);
   function->lines = *i - first;
   free(scope);
   return code;
@@ -307,7 +299,7 @@ static int declare_all(PtxModule *module, const PtxSource *source) {
   return CORE_OK;
 }
 
-int ptx_translate(PtxModule *module, const PtxSource *source, int number, const char *without) {
+int ptx_translate(PtxModule *module, const PtxSource *source, int number) {
   module->scope = (PtxScope){.path = source->path};
   TRY(declare_all(module, source));
   for (size_t i = 0; i < source->count;) {
@@ -316,7 +308,7 @@ int ptx_translate(PtxModule *module, const PtxSource *source, int number, const 
     module->scope.text = s->text;
     const bool is_declared = strncmp(s->text, ".global ", 8) == 0 || strncmp(s->text, ".extern .shared ", 16) == 0 ||
                              strncmp(s->text, ".func ", 6) == 0;
-    if (s->kind == PTX_OPEN && s->text[0] != '\0') TRY(translate_function(module, source, &i, number, without));
+    if (s->kind == PTX_OPEN && s->text[0] != '\0') TRY(translate_function(module, source, &i, number));
     else if (s->kind == PTX_PLAIN && is_declared) i++;
     else return ptx_refuse(&module->scope, "a statement that is not known outside of functions:", s->text);
   }

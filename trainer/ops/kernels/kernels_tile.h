@@ -124,10 +124,10 @@ CORE_KERNEL_FN void ops_tile_multiply(const CoreDeviceThread *at, const uint16_t
   CORE_DEVICE_UNROLL for (size_t k = 0; k < deep; k += OPS_TILE_DEEP) {
     uint32_t a[OPS_TILE_HIGH][4];
     CORE_DEVICE_UNROLL for (size_t m = 0; m < OPS_TILE_HIGH; m++)
-      core_device_load_tile(at, dz + m * 16 * row + k, row, 0, a[m]);
+      core_device_load_tile(at, dz + m * 16 * row + k, row, CORE_TILE_A, a[m]);
     CORE_DEVICE_UNROLL for (size_t n = 0; n < across; n += 2) {
       uint32_t b[4];
-      core_device_load_tile(at, w + n * 8 * row + k, row, 1, b);
+      core_device_load_tile(at, w + n * 8 * row + k, row, CORE_TILE_B, b);
       CORE_DEVICE_UNROLL for (size_t i = 0; i < 2; i++)
         core_device_multiply_tiles(at, OPS_TILE_HIGH, &sum->c[0][n + i], OPS_TILE_ACROSS, a, b + 2 * i);
     }
