@@ -101,6 +101,8 @@ part "every function of ops.h, in every order of threads" '*' test_device_ops
 part "every function of entity.h" '*' test_device_entity
 part "kernels of bf16 matrices, each alone" test_forward test_device_bf16
 part "kernels of bf16 matrices of entities, each alone" test_isolated test_device_entity_bf16
+part "fused layers in bf16, layer by layer" test_forward test_device_mlp
+part "fused layers in bf16, with each thread's own view" test_isolated test_device_mlp
 part "SAPG's samples and half precision" '*' test_device_sapg
 part "measurements of hidden layers" test_forward test_device_measure
 part "a training: ppo" test_ppo test_device_training
@@ -154,6 +156,7 @@ if [ "${TEST_PTX:-}" = all ]; then
   part "levels in the other order of threads" test_backward test_level_device
   part "layers in bf16 in the other order" test_backward test_device_chain
   part "kernels of bf16 matrices in the other order" test_backward test_device_bf16
+  part "fused layers in bf16 in the other order" test_backward test_device_mlp
   part "kernels of bf16 matrices of entities in the other order" test_backward test_device_entity_bf16
   part "entity encoders in bf16 in the other order" test_backward test_device_encoder
   part "minibatches: kernels and sums" '*' test_device_update

@@ -201,6 +201,8 @@ static void register_scratch(DeviceState *state, bool is_first) {
   /* whose pending sums wait for each other, plus those of the value's kernel */
   const size_t layers = state->precision == OPS_BF16 ? DEVICE_ROUNDED_LAYERS + 1 : 1;
   state->column_parts_capacity = layers * device_column_parts(rows) * width;
+  if (state->precision == OPS_BF16)
+    state->column_parts_capacity = larger(state->column_parts_capacity, device_mlp_parts_max());
   state->row_parts_capacity = device_row_parts(state->max_rows) * larger(2 * KERNEL_SUMS, width);
 
   CORE_ARENA_DEVICE(state->arena, state->column_parts, state->column_parts_capacity,
@@ -233,12 +235,13 @@ double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows
   return bytes;
 }
 
-/* Parses TRAINER_TILES: none replaces ops_tile_gradient by the library and a pass after it, for measurements. */
-static int read_tiles(bool *tiles) {
-  const char *wanted = getenv("TRAINER_TILES");
-  *tiles = !wanted || !*wanted;
-  if (*tiles || strcmp(wanted, "none") == 0) return CORE_OK;
-  return core_error(CORE_USAGE, "TRAINER_TILES=%.64s: expected 'none', or leave it unset", wanted);
+/* Parses a variable that turns kernels off, for measurements. TRAINER_TILES=none: ops_tile_gradient, replaced by the
+ * library and a pass after it. TRAINER_FUSED=off: fused chains (device_mlp.c), replaced by layer after layer. */
+static int read_switch(const char *name, const char *off, bool *is_on) {
+  const char *wanted = getenv(name);
+  *is_on = !wanted || !*wanted;
+  if (*is_on || strcmp(wanted, off) == 0) return CORE_OK;
+  return core_error(CORE_USAGE, "%s=%.64s: expected '%s', or leave it unset", name, wanted, off);
 }
 
 static DeviceState *make_state(const DeviceState *state) {
@@ -261,17 +264,18 @@ int ops_device_check(CoreDevice *device, OpsPrecision precision, bool with_libra
 int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool with_stream,
                       Ops **ops) {
   char reason[256] = "";
-  bool tiles;
+  bool tiles, fused;
   *ops = NULL;
 
-  TRY(read_tiles(&tiles));
+  TRY(read_switch("TRAINER_TILES", "none", &tiles));
+  TRY(read_switch("TRAINER_FUSED", "off", &fused));
   if (max_rows < 1 || max_width < 1)
     return core_error(CORE_USAGE, "ops on a device: %d rows, width %d: both must be at least 1", max_rows, max_width);
 
   Ops *created = core_memory_zero_allocate(1, sizeof *created);
   DeviceState *state = make_state(&(DeviceState){.device = device, .arena = core_arena_create("device ops"),
                                                  .precision = precision, .max_rows = max_rows, .max_width = max_width,
-                                                 .tiles = tiles});
+                                                 .tiles = tiles, .fused = fused});
   if (with_stream) {
     state->other = make_state(state);
     state->other->other = state;

@@ -166,8 +166,22 @@ static void layer_forward(const Pass *pass, int l) {
   DEVICE_LAUNCH(state, ops_hidden_activate, p.m * p.n / (size_t)step, &arguments);
 }
 
+static bool is_fused(const Pass *pass) {
+  return pass->is_whole && device_mlp_takes(pass->state, pass->layers, pass->count);
+}
+static DeviceMlp fused(const Pass *pass) {
+  return (DeviceMlp){pass->state, pass->layers, pass->count, pass->rows, pass->x, pass->state->rounded.theta};
+}
+
 void device_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows) {
   const Pass pass = begin(device_state(ops), x, layers, count, rows, true);
+  if (is_fused(&pass)) {
+    const DeviceMlp mlp = fused(&pass);
+    device_mlp_forward(&mlp);
+    for (int l = 0; l < count; l++) ops->flops += 2.0 * rows * layers[l].in * layers[l].out;
+    return;
+  }
+
   for (int l = 0; l < count; l++) {
     layer_forward(&pass, l);
     ops->flops += 2.0 * rows * layers[l].in * layers[l].out;
@@ -283,9 +297,30 @@ static void weight_gradient(const Pass *pass, int l, const uint16_t *dz) {
                                          .factors = OPS_NUMBERS_BF16});
 }
 
+/* Computes the gradient at the chain's input. */
+static void input_gradient(const Pass *pass, const uint16_t *dz, float *dx) {
+  const OpsLayer *layer = &pass->layers[0];
+  device_multiply(pass->state, &(DeviceProduct){.transpose_b = 1, .m = (size_t)pass->rows, .n = (size_t)layer->in,
+                                                .k = (size_t)layer->out, .a = dz, .b = kernel_of(pass, 0), .c = dx,
+                                                .factors = OPS_NUMBERS_BF16});
+}
+
+static void backward_fused(Ops *ops, const Pass *pass, const float *dy, float *dx, float *scratch) {
+  const DeviceMlp mlp = fused(pass);
+  const uint16_t *dz = device_mlp_backward(&mlp, dy, scratch);
+  if (dx) input_gradient(pass, dz, dx);
+  for (int l = 0; l < pass->count; l++)
+    ops->flops += 2.0 * pass->rows * pass->layers[l].in * pass->layers[l].out * (1 + (l > 0 || dx));
+}
+
 void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
                            float *scratch, int rows, const OpsWatch *watch) {
   const Pass pass = begin(device_state(ops), x, layers, count, rows, false);
+  if (watch == NULL && is_fused(&pass) && device_mlp_takes_gradients(layers, count)) {
+    backward_fused(ops, &pass, dy, dx, scratch);
+    return;
+  }
+
   size_t widest = 0;
   for (int l = 0; l < count; l++) widest = (size_t)layers[l].out > widest ? (size_t)layers[l].out : widest;
   const size_t first = ((size_t)rows * widest + KERNEL_EIGHT - 1) / KERNEL_EIGHT * KERNEL_EIGHT;
@@ -297,10 +332,7 @@ void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int
     const OpsLayer *layer = &layers[l];
     weight_gradient(&pass, l, dz);
     if (l > 0) hidden_gradient(&pass, l, dz, half[l % 2]);
-    else if (dx)
-      device_multiply(pass.state, &(DeviceProduct){.transpose_b = 1, .m = (size_t)rows, .n = (size_t)layer->in,
-                                                   .k = (size_t)layer->out, .a = dz, .b = kernel_of(&pass, 0), .c = dx,
-                                                   .factors = OPS_NUMBERS_BF16});
+    else if (dx) input_gradient(&pass, dz, dx);
     dz = half[l % 2];
     ops->flops += 2.0 * rows * layer->in * layer->out * (1 + (l > 0 || dx) + (layer->activation == OPS_SILU));
 

@@ -9,6 +9,7 @@
 #include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_bf16.h"
 #include "trainer/ops/kernels/kernels_column.h"
+#include "trainer/ops/kernels/kernels_mlp.h"
 #include "trainer/ops/kernels/kernels_observe.h"
 #include "trainer/ops/kernels/kernels_policy.h"
 #include "trainer/ops/kernels/kernels_rows.h"
@@ -80,6 +81,7 @@ typedef struct DeviceState {
   float *product;             /* [max_rows][max_width], for SILU */
   int refuses;                /* not 0: products have no fused epilogue, for tests */
   bool tiles;                 /* whether ops_tile_gradient may be used */
+  bool fused;                 /* whether the kernels of kernels_mlp.h may be used */
   DeviceRounded rounded;
   double *row_parts;          /* [row_parts_capacity] sums of parts of KERNEL_ROWS rows */
   size_t row_parts_capacity, row_parts_used;
@@ -103,6 +105,7 @@ static inline DeviceState *device_state(Ops *ops) { return (DeviceState *)ops->s
 /* device_sums.c. Reserves scratch for a kernel's sums of parts of rows, which a fold must follow; if the scratch is
  * full, pending folds run first. */
 size_t device_column_parts(size_t rows);
+float *device_alloc_parts(DeviceState *state, size_t n);
 float *device_alloc_column_parts(DeviceState *state, size_t rows, size_t columns); /* [device_column_parts][columns] */
 size_t device_row_parts(int rows);
 double *device_alloc_row_parts(DeviceState *state, int rows, size_t each);         /* [device_row_parts][each] */
@@ -172,6 +175,24 @@ void device_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int 
 void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
                            float *scratch, int rows, const OpsWatch *watch);
 void device_gather_inputs(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
+/* device_mlp.c: chains whose layers run in one launch */
+/* Chain of layers with its inputs and parameters in bf16, rows of x device_rounded_row(in) apart. */
+typedef struct DeviceMlp {
+  DeviceState *state;
+  const OpsLayer *layers;
+  int count, rows;
+  const uint16_t *x, *theta;  /* theta: of all layers, in the order of `layers` */
+} DeviceMlp;
+/* Whether the device fuses these layers, whose parameters are contiguous: the rule of the fused path. */
+bool device_mlp_takes(const DeviceState *state, const OpsLayer *layers, int count);
+/* Whether their gradients are where the fused backward pass stores them: contiguous, too. */
+bool device_mlp_takes_gradients(const OpsLayer *layers, int count);
+/* Returns the sums of a slab that the largest such chain needs. */
+size_t device_mlp_parts_max(void);
+void device_mlp_forward(const DeviceMlp *mlp);
+/* Sets the gradients of the layers from dy. Returns the gradient before the first layer's activation, as bf16 in
+ * scratch; NULL: there is one narrow layer, which has none. scratch: as chain_backward's. */
+const uint16_t *device_mlp_backward(const DeviceMlp *mlp, const float *dy, float *scratch);
 /* device_rows.c */
 void device_unit_sums(Ops *ops, const void *h, bool is_bf16, int rows, int columns, Moments *moments,
                       double *magnitude);

@@ -34,13 +34,16 @@ void device_fold_later(DeviceState *state, OpsFold fold) {
 
 size_t device_column_parts(size_t rows) { return (rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS; }
 
-float *device_alloc_column_parts(DeviceState *state, size_t rows, size_t columns) {
-  const size_t n = device_column_parts(rows) * columns;
+float *device_alloc_parts(DeviceState *state, size_t n) {
   if (state->column_parts_used + n > state->column_parts_capacity) device_fold_now(state);
   CORE_CHECK(n <= state->column_parts_capacity);
   float *parts = state->column_parts + state->column_parts_used;
   state->column_parts_used += n;
   return parts;
+}
+
+float *device_alloc_column_parts(DeviceState *state, size_t rows, size_t columns) {
+  return device_alloc_parts(state, device_column_parts(rows) * columns);
 }
 
 void device_fold_columns(DeviceState *state, const float *parts, size_t rows, size_t columns, float *result) {

@@ -9,6 +9,7 @@
 #include "trainer/ops/kernels/kernels_entity.h"
 #include "trainer/ops/kernels/kernels_lstm.h"
 #include "trainer/ops/kernels/kernels_measure.h"
+#include "trainer/ops/kernels/kernels_mlp.h"
 #include "trainer/ops/kernels/kernels_noisy.h"
 #include "trainer/ops/kernels/kernels_normalize.h"
 #include "trainer/ops/kernels/kernels_normalize_each.h"
