@@ -6,6 +6,7 @@
 #include "tests/device_tools.h"
 #include "device_buffers.h"
 #include "bf16_tools.h"
+#include "trainer/ops/update.h"
 
 enum { ROWS_MAX = 700, WIDEST = 256 };
 static Ops *ops;
@@ -219,6 +220,108 @@ static void check_chain(const Chain *chain) {
   free_chain(&p);
 }
 
+/* ---- pass, loss and gradients in one launch ---------------------------------------------------------------------- */
+
+/* Results of a pass, on the host. */
+typedef struct Learnt {
+  float *output, *dy, *gradient;
+  OpsUpdateStats *stats;
+} Learnt;
+
+/* Inputs of a loss: a policy's if `head` has logits, else of values. d_rows [3][rows] and d_classes on the device. */
+typedef struct Loss {
+  OpsHead head;
+  const float *d_rows;
+  const uint8_t *d_classes;
+} Loss;
+
+static Learnt learn(const Placed *p, const Loss *loss, bool is_expected, uint64_t *launches) {
+  const int rows = p->chain.rows, last = p->chain.count - 1;
+  const float *output = p->layer[last].y;
+  const size_t outputs = (size_t)rows * (size_t)p->layer[last].out;
+  device->fill(device, (void *)(uintptr_t)output, 0xff, outputs * sizeof(float));
+  device->fill(device, p->d_dy, 0xff, outputs * sizeof(float));
+  device->fill(device, p->d_gradient, 0xff, p->parameters * sizeof(float));
+  device->fill(device, state->stats, 0, sizeof *state->stats);
+
+  const uint64_t before = device->launches;
+  if (is_expected) ops->expect_loss(ops);
+  ops->chain_forward(ops, p->d_x, p->layer, p->chain.count, rows);
+  if (loss->head.logits > 0)
+    ops->policy_loss(ops, &loss->head, output, loss->d_classes, loss->d_rows, NULL, loss->d_rows + rows, rows, 0.2,
+                     0.01, p->d_dy, NULL);
+  else
+    ops->value_loss(ops, output, loss->d_rows, loss->d_rows + rows, rows, 1, 0.2, 0.5, p->d_dy, NULL);
+  ops->chain_backward(ops, p->d_x, p->layer, p->chain.count, p->d_dy, NULL, p->d_scratch, rows, NULL);
+  *launches = device->launches - before;
+
+  return (Learnt){down(output, outputs * sizeof(float)), down(p->d_dy, outputs * sizeof(float)),
+                  down(p->d_gradient, p->parameters * sizeof(float)), down(state->stats, sizeof *state->stats)};
+}
+
+/* Asserts the bits of a pass, a loss and gradients of rows in a launch each, which other tests check. counted: rows
+ * that are no padding. */
+static void check_learning(const Chain *chain, int factors, uint32_t counted) {
+  Placed p = place_chain(chain);
+  const size_t rows = (size_t)chain->rows;
+  const int logits = chain->out[chain->count - 1];
+  Loss loss = {.head = {.factors = factors, .logits = factors > 0 ? logits : 0, .kind = OPS_MULTI_DISCRETE}};
+  for (int f = 0; f < factors; f++) loss.head.size[f] = logits / factors + (f == 0 ? logits % factors : 0);
+  float *values = normals(5, 2 * rows, 1);
+  uint8_t *classes = core_memory_zero_allocate(rows * (size_t)(factors + 1), 1);
+  for (size_t i = 0; i < rows * (size_t)factors; i++) classes[i] = (uint8_t)(i * 7 % (size_t)(logits / factors));
+  for (size_t r = 0; factors > 0 && r < rows; r++) values[r] = -(float)factors; /* log-probs of the behavior */
+  loss.d_rows = UP(values, 2 * rows);
+  loss.d_classes = UP(classes, rows * (size_t)(factors + 1));
+  OpsUpdateStats stats = {0};
+  state->stats = UP(&stats, 1);
+  state->count = UP(&counted, 1);
+
+  uint64_t launches[2];
+  Learnt apart = learn(&p, &loss, false, &launches[0]), one = learn(&p, &loss, true, &launches[1]);
+  assert_int_equal(launches[0] - launches[1], 2);
+  const size_t outputs = rows * (size_t)logits;
+  for (size_t i = 0; i < outputs; i++) assert_true(isfinite(one.output[i]) && isfinite(one.dy[i]));
+  assert_memory_equal(one.output, apart.output, outputs * sizeof(float));
+  assert_memory_equal(one.dy, apart.dy, outputs * sizeof(float));
+  assert_memory_equal(one.gradient, apart.gradient, p.parameters * sizeof(float));
+  assert_memory_equal(one.stats, apart.stats, sizeof *one.stats);
+  assert_true(one.stats->now[factors > 0 ? OPS_STATS_POLICY : OPS_STATS_VALUE] != 0);
+
+  free(apart.output), free(apart.dy), free(apart.gradient), free(apart.stats);
+  free(one.output), free(one.dy), free(one.gradient), free(one.stats);
+  free(values), free(classes);
+  state->stats = NULL;
+  state->count = NULL;
+  free_chain(&p);
+}
+
+/* A pass that waits for its loss runs before a loss whose sums are wanted, and before gradients that are watched. */
+static void note_layer(void *context, int layer) { *(int *)context += layer >= 0; }
+static void check_flush(void) {
+  Placed p = place_chain(&(Chain){40, 20, 2, {64, 1}, OPS_LINEAR});
+  float *values = normals(5, 80, 1), *d_values = UP(values, 80);
+  OpsValueSums sums = {0};
+  ops->expect_loss(ops);
+  ops->chain_forward(ops, p.d_x, p.layer, 2, 40);
+  ops->value_loss(ops, p.layer[1].y, d_values, d_values + 40, 40, 1, 0.2, 0.5, p.d_dy, &sums);
+  assert_true(isfinite(sums.loss) && sums.loss > 0);
+
+  OpsUpdateStats stats = {0};
+  state->stats = UP(&stats, 1);
+  int layers = 0;
+  ops->expect_loss(ops);
+  ops->chain_forward(ops, p.d_x, p.layer, 2, 40);
+  ops->value_loss(ops, p.layer[1].y, d_values, d_values + 40, 40, 1, 0.2, 0.5, p.d_dy, NULL);
+  ops->chain_backward(ops, p.d_x, p.layer, 2, p.d_dy, NULL, p.d_scratch, 40, &(OpsWatch){note_layer, &layers});
+  OpsUpdateStats *got = down(state->stats, sizeof *got);
+  assert_true(got->now[OPS_STATS_VALUE] == sums.loss);
+  assert_int_equal(layers, 2);
+  free(got), free(values);
+  state->stats = NULL;
+  free_chain(&p);
+}
+
 static void begin(unsigned processors) {
   if (ops_device_create(device, OPS_BF16, ROWS_MAX, WIDEST, false, &ops) != CORE_OK)
     fail_msg("%s", core_error_message());
@@ -240,6 +343,10 @@ static void run_all(void) {
   check_chain(&(Chain){129, 16, 5, {64, 64, 128, 64, 63}, OPS_LINEAR});
   check_chain(&(Chain){33, 128, 1, {64}, OPS_TANH});
   check_chain(&(Chain){100, 64, 2, {128, 64}, OPS_LINEAR});
+  check_learning(&(Chain){301, 98, 3, {128, 64, 31}, OPS_LINEAR}, 6, 301);
+  check_learning(&(Chain){300, 98, 2, {64, 60}, OPS_LINEAR}, 5, 290);
+  check_learning(&(Chain){600, 30, 3, {64, 256, 1}, OPS_LINEAR}, 0, 256);
+  check_flush();
   end();
 }
 
@@ -249,6 +356,7 @@ static void test_isolated(void **unused) {
   device = core_device_emulated(CORE_DEVICE_ISOLATED);
   begin(1);
   check_chain(&(Chain){140, 41, 3, {64, 64, 3}, OPS_LINEAR});
+  check_learning(&(Chain){140, 20, 2, {64, 6}, OPS_LINEAR}, 2, 139);
   end();
 }
 

@@ -98,6 +98,13 @@ static void test_bf16(void **state) {
                  WITH("train.precision=bf16", "net.activation=relu", "net.sharing=shared"));
   compare_within(BF16_SLACK, 2, "algo.name=ppo_ewma", WITH("train.precision=bf16", "net.norm=layer"));
 }
+/* Chains of layers in one launch (device_mlp.c): separate networks, and a trunk with towers. */
+static void test_fused_layers(void **state) {
+  (void)state;
+  compare_within(BF16_SLACK, 2, "algo.name=ppo", WITH("train.precision=bf16", "net.width=64"));
+  compare_within(BF16_SLACK, 2, "algo.name=ppo",
+                 WITH("train.precision=bf16", "net.width=64", "net.sharing=shared", "net.trunk_width=128"));
+}
 /* Minibatches in micro-batches of at most this many rows, the last one smaller; the host has whole minibatches. */
 static void compare_in_pieces(const char *rows, const char *algorithm, const char *const *more) {
   setenv("TRAINER_MICROBATCH", rows, 1);
@@ -528,7 +535,7 @@ int main(void) {
                                      cmocka_unit_test(test_queued_search),
                                      cmocka_unit_test(test_new_levels),
                                      cmocka_unit_test(test_shared_trunk),
-                                     cmocka_unit_test(test_bf16),
+                                     cmocka_unit_test(test_bf16), cmocka_unit_test(test_fused_layers),
                                      cmocka_unit_test(test_gaussian),
                                      cmocka_unit_test(test_pqn),
                                      cmocka_unit_test(test_normalization),

@@ -191,15 +191,16 @@ static const float *proximal_pass(Ppo *ppo, Ops *ops) {
 
 /* Computes the gradient of the actor's loss into ppo->doutput and returns the logits. PPO: L = E[min(r A,
  * clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with r_p = pi/pi_p and
- * w = pi_p/pi_b. The caller has drawn the noise. */
-static const float *actor_loss(Ppo *ppo, Ops *ops, const ActorTargets *sums) {
+ * w = pi_p/pi_b. The caller has drawn the noise. is_alone: nothing but the loss and actor_backward uses the logits. */
+static const float *actor_loss(Ppo *ppo, Ops *ops, const ActorTargets *sums, bool is_alone) {
   const CoreConfig *config = ppo->config;
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
 
   minibatch_bind_sequences(batch, ppo->agent);
   const float *proximal_logp = proximal_pass(ppo, ops);
-  const float *logits = agent_pass(ppo->agent, ops, &ppo->agent->actor, batch->observations, batch->rows);
+  const float *logits = (is_alone ? agent_pass_to_loss : agent_pass)(ppo->agent, ops, &ppo->agent->actor,
+                                                                     batch->observations, batch->rows);
   if (ppo->capped_logp || ppo->kl_penalty_weights)
     ops->policy_logp(ops, head, logits, batch->actions, ppo->logp, batch->rows);
   ppo_penalty_before_loss(ppo, ops, logits, sums->policy, sums->kl_penalty);
@@ -229,7 +230,7 @@ static int actor_gradient(Ppo *ppo, const UpdateContext *context, UpdateStats *s
   const ActorTargets targets = {&sums.policy, &sums.regular, &sums.sampled_entropy, &sums.kl_penalty, &sums.kl};
 
   draw_noise(ppo, context->ops);
-  const float *logits = actor_loss(ppo, context->ops, &targets);
+  const float *logits = actor_loss(ppo, context->ops, &targets, false);
   const double loss = sums.policy.loss + ppo->penalty.coefficient * sums.kl_penalty;
   const double entropy = sums.policy.entropy + sums.sampled_entropy;
   if (!isfinite(loss) || !isfinite(entropy) || !isfinite(sums.regular.bounds))
@@ -246,10 +247,11 @@ static int actor_gradient(Ppo *ppo, const UpdateContext *context, UpdateStats *s
 }
 
 /* L = c_v 0.5 E[max((V - T)^2, (V_b + clip(V - V_b, -eps, eps) - T)^2)] */
-static void critic_loss(Ppo *ppo, Ops *ops, OpsValueSums *sums) {
+static void critic_loss(Ppo *ppo, Ops *ops, OpsValueSums *sums, bool is_alone) {
   const CoreConfig *config = ppo->config;
   const Minibatch *batch = &ppo->minibatch;
-  const float *values = agent_pass(ppo->agent, ops, &ppo->agent->critic, batch->observations, batch->rows);
+  const float *values = (is_alone ? agent_pass_to_loss : agent_pass)(ppo->agent, ops, &ppo->agent->critic,
+                                                                     batch->observations, batch->rows);
   ops->value_loss(ops, values, batch->values, batch->targets, batch->rows, config->ppo.clip_value,
                   ddr_control_epsilon(&ppo->ddr), config->ppo.value_coef, ppo->dvalue, sums);
 }
@@ -263,7 +265,7 @@ static void critic_backward(Ppo *ppo, Ops *ops) {
 static int critic_gradient(Ppo *ppo, const UpdateContext *context, UpdateStats *stats) {
   const Minibatch *batch = &ppo->minibatch;
   OpsValueSums sums;
-  critic_loss(ppo, context->ops, &sums);
+  critic_loss(ppo, context->ops, &sums, false);
   if (!isfinite(sums.loss))
     return optim_diagnose_loss(context->ops, &ppo->agent->critic, (size_t)batch->rows, "value", sums.loss);
   stats->value_loss += sums.loss / batch->global_rows;
@@ -326,11 +328,17 @@ static bool can_overlap(const Ppo *ppo, const Ops *ops) {
   return ops->stream_push && agent_is_apart(ppo->agent) && ppo->agent->communicator == NULL;
 }
 
+/* Whether nothing but the clipped loss uses the logits: no penalty, cap, bound, noise or measurement. */
+static bool is_plain_loss(const Ppo *ppo, const UpdateContext *context) {
+  return !context->measure && !ppo->capped_logp && ppo->config->ppo.kl_penalty == 0 && !ppo->noise &&
+         !ppo->zero_block_ids && !ppo->old_logits;
+}
+
 static void enqueue_actor(Ppo *ppo, const UpdateContext *context) {
   Ops *ops = context->ops;
   const Minibatch *batch = &ppo->minibatch;
   enqueue_noise(ppo, ops);
-  const float *logits = actor_loss(ppo, ops, &(ActorTargets){0});
+  const float *logits = actor_loss(ppo, ops, &(ActorTargets){0}, is_plain_loss(ppo, context));
   if (context->measure)
     ops->update->count_zero_grad(ops, &ppo->agent->head, logits, batch->actions, ppo_ref_logp(ppo), batch->advantages,
                                  batch->rows, ddr_control_epsilon(&ppo->ddr));
@@ -348,7 +356,7 @@ static void enqueue_full(Ppo *ppo, const UpdateContext *context) {
   advantage_normalize_minibatch(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows);
   enqueue_actor(ppo, context);
   if (overlaps) ops->stream_pop(ops);
-  critic_loss(ppo, ops, NULL);
+  critic_loss(ppo, ops, NULL, true);
   critic_backward(ppo, ops);
   if (overlaps) ops->stream_wait(ops);
   captured_step(&ppo->captured, ops);
@@ -376,7 +384,7 @@ static void enqueue_divided(Ppo *ppo, const UpdateContext *context) {
     if (is_last) gradient_expect_last(&ppo->gradient, batch->rows, batch->global_rows);
     enqueue_actor(ppo, context);
     if (overlaps) ops->stream_pop(ops);
-    critic_loss(ppo, ops, NULL);
+    critic_loss(ppo, ops, NULL, overlaps); /* else its sums are added before critic_backward */
     if (!overlaps) captured_add_sums(&ppo->captured, ops, i == 0, is_last); /* overlaps the all-reduce */
     critic_backward(ppo, ops);
 

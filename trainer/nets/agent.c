@@ -160,7 +160,15 @@ void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *pa
 
 /* ---- learning -------------------------------------------------------------------------------------------------- */
 
-const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows) {
+/* Whether the tower's layers are all that runs after the common parts. */
+static bool is_tower_alone(const Agent *agent, const Ops *ops, const AgentNetwork *network) {
+  if (agent_has_encoder(agent) && !agent_has_common_encoder(agent)) return false;
+  if (agent_is_recurrent(agent) && !agent_has_common_recurrent(agent)) return false;
+  return network_hidden_is_bf16(ops, &network->shape, false);
+}
+
+static const float *pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows,
+                         bool is_to_loss) {
   CORE_CHECK(rows <= agent->max_rows);
   begin_chunk(agent, 0);
   if (network == &agent->actor) {
@@ -170,8 +178,17 @@ const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *networ
       return agent->joined;
     }
   }
+  if (is_to_loss && ops->expect_loss && is_tower_alone(agent, ops, network)) ops->expect_loss(ops);
   run_tower(agent, ops, network, network->theta, x, rows, &network->activations);
   return network->activations.hidden[network->shape.layers - 1];
+}
+
+const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows) {
+  return pass(agent, ops, network, x, rows, false);
+}
+
+const float *agent_pass_to_loss(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows) {
+  return pass(agent, ops, network, x, rows, true);
 }
 
 /* Whether both towers depend on trained parts below them. */

@@ -142,6 +142,9 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
  * [rows], valid until the next pass, as are the activations that agent_backward needs. The critic's pass reuses the
  * common part from the actor's pass, so it must see the same rows. */
 const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows);
+/* agent_pass for callers that only compute a loss from its result, without sums on the host, and then call
+ * agent_backward: until then the result may not exist (ops.h, expect_loss). */
+const float *agent_pass_to_loss(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows);
 /* Computes the gradient from that at agent_pass's result (overwritten) -> gradient->actor or ->critic. Those of a
  * trunk, of a common encoder and of embeddings, in gradient->actor, are complete after the critic's call only: call for
  * the actor first. */

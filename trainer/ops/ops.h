@@ -124,6 +124,9 @@ struct Ops {
   void (*chain_forward)(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
   void (*chain_backward)(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
                          float *scratch, int rows, const OpsWatch *watch);
+  /* Announces that only policy_loss or value_loss without sums reads the outputs of the next chain_forward, and that
+   * its chain_backward follows: a device may postpone all of them and compute them in one launch. NULL: it cannot. */
+  void (*expect_loss)(Ops *ops);
   bool stores_bf16;
   /* Measurements of a hidden layer h[rows][columns] of floats or bf16, in float64, on a device; NULL: the caller does
    * them (measure/representation.h). unit_sums merges the moments of each column (without m3 and m4) and adds sums of

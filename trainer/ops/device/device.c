@@ -294,6 +294,7 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
     created->stores_bf16 = true;
     created->entity = &DEVICE_ENTITY_BF16;
     created->gather_inputs = device_gather_inputs;
+    created->expect_loss = device_expect_loss;
   }
 
   created->device = device;

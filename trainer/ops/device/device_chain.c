@@ -175,7 +175,8 @@ static DeviceMlp fused(const Pass *pass) {
 
 void device_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows) {
   const Pass pass = begin(device_state(ops), x, layers, count, rows, true);
-  if (is_fused(&pass)) {
+  if (!is_fused(&pass)) pass.state->pending.is_expected = false;
+  else {
     const DeviceMlp mlp = fused(&pass);
     device_mlp_forward(&mlp);
     for (int l = 0; l < count; l++) ops->flops += 2.0 * rows * layers[l].in * layers[l].out;
@@ -320,6 +321,7 @@ void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int
     backward_fused(ops, &pass, dy, dx, scratch);
     return;
   }
+  device_mlp_flush(pass.state);
 
   size_t widest = 0;
   for (int l = 0; l < count; l++) widest = (size_t)layers[l].out > widest ? (size_t)layers[l].out : widest;

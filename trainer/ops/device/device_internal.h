@@ -66,6 +66,13 @@ enum { DEVICE_ROUNDED_LAYERS = 4 };
 /* Returns the elements from one bf16 row to the next, so that each starts at a multiple of 16 bytes. */
 static inline size_t device_rounded_row(size_t columns) { return (columns + 7) / 8 * 8; }
 
+/* A fused pass whose launch waits for its loss and its backward pass (ops.h, expect_loss). */
+typedef struct DevicePending {
+  enum { DEVICE_NOTHING, DEVICE_PASS, DEVICE_PASS_AND_LOSS } are_there;
+  bool is_expected;           /* the next chain's pass waits */
+  OpsMlpLearn learn;          /* without the loss's sums, which are scratch */
+} DevicePending;
+
 /* State of a stream of operations: the default one, or the actor's (ops.h, stream_push), which share library and
  * statistics. */
 typedef struct DeviceState {
@@ -81,6 +88,7 @@ typedef struct DeviceState {
   float *product;             /* [max_rows][max_width], for SILU */
   int refuses;                /* not 0: products have no fused epilogue, for tests */
   bool tiles;                 /* whether ops_tile_gradient may be used */
+  DevicePending pending;
   bool fused;                 /* whether the kernels of kernels_mlp.h may be used */
   DeviceRounded rounded;
   double *row_parts;          /* [row_parts_capacity] sums of parts of KERNEL_ROWS rows */
@@ -119,6 +127,8 @@ void device_fold_columns(DeviceState *state, const float *parts, size_t rows, si
  * open statistics. */
 void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments, const double *parts,
                      double sums[KERNEL_SUMS], int slot);
+/* Schedules the fold of `count` parts to a slot of the open statistics, or to scratch for `sums`. Returns its place. */
+double *device_fold_sums(DeviceState *state, const double *parts, size_t count, const double *sums, int slot);
 /* Likewise, with this much shared memory per block. */
 void device_sum_staged_rows(DeviceState *state, const CoreKernel *kernel, int rows, size_t shared,
                             const void *arguments, const double *parts, double sums[KERNEL_SUMS], int slot);
@@ -189,7 +199,15 @@ bool device_mlp_takes(const DeviceState *state, const OpsLayer *layers, int coun
 bool device_mlp_takes_gradients(const OpsLayer *layers, int count);
 /* Returns the sums of a slab that the largest such chain needs. */
 size_t device_mlp_parts_max(void);
+/* Runs the forward pass, or postpones it if a loss is expected. */
 void device_mlp_forward(const DeviceMlp *mlp);
+void device_expect_loss(Ops *ops);
+/* Postpones a loss (the other is NULL) until the backward pass of the chain with these outputs. Returns false, having
+ * run a postponed pass, if there is none, or if the sums are wanted at once. */
+bool device_mlp_postpones(DeviceState *state, const float *outputs, const void *sums, const OpsPolicyLoss *policy,
+                          const OpsValueLoss *value);
+/* Runs what is postponed, for a backward pass that is not fused. */
+void device_mlp_flush(DeviceState *state);
 /* Sets the gradients of the layers from dy. Returns the gradient before the first layer's activation, as bf16 in
  * scratch; NULL: there is one narrow layer, which has none. scratch: as chain_backward's. */
 const uint16_t *device_mlp_backward(const DeviceMlp *mlp, const float *dy, float *scratch);

@@ -57,16 +57,73 @@ static OpsMlp arguments_of(const DeviceMlp *mlp) {
 }
 
 /* Launches a kernel with a block per processor at most, each of which iterates over its rows. */
-static void launch_rows(const DeviceMlp *mlp, const CoreKernel *kernel, size_t shared, const OpsMlp *arguments) {
-  CoreDevice *device = mlp->state->device;
-  const unsigned blocks = core_device_blocks((size_t)mlp->rows, OPS_MLP_ROWS, device->processors);
-  device->launch(device, kernel, blocks, OPS_MLP_THREADS, shared, arguments);
+static void launch_rows(const DeviceState *state, const CoreKernel *kernel, size_t shared, size_t rows,
+                        const void *arguments) {
+  const unsigned blocks = core_device_blocks(rows, OPS_MLP_ROWS, state->device->processors);
+  state->device->launch(state->device, kernel, blocks, OPS_MLP_THREADS, shared, arguments);
 }
 
+/* ---- postponed passes -------------------------------------------------------------------------------------------- */
+
+void device_expect_loss(Ops *ops) { device_state(ops)->pending.is_expected = true; }
+
 void device_mlp_forward(const DeviceMlp *mlp) {
+  DevicePending *pending = &mlp->state->pending;
   const OpsMlp arguments = arguments_of(mlp);
-  launch_rows(mlp, &ops_mlp_forward_launch, OPS_MLP_FORWARD_BYTES, &arguments);
+  device_mlp_flush(mlp->state);
+  if (pending->is_expected) {
+    pending->learn = (OpsMlpLearn){.mlp = arguments};
+    pending->are_there = DEVICE_PASS;
+  } else {
+    launch_rows(mlp->state, &ops_mlp_forward_launch, OPS_MLP_FORWARD_BYTES, arguments.rows, &arguments);
+  }
+  pending->is_expected = false;
 }
+
+bool device_mlp_postpones(DeviceState *state, const float *outputs, const void *sums, const OpsPolicyLoss *policy,
+                          const OpsValueLoss *value) {
+  DevicePending *pending = &state->pending;
+  if (sums || pending->are_there != DEVICE_PASS || pending->learn.mlp.output != outputs) {
+    device_mlp_flush(state);
+    return false;
+  }
+  pending->learn.is_policy = policy != NULL;
+  if (policy) pending->learn.policy = *policy;
+  else pending->learn.value = *value;
+  pending->learn.mlp.dy = policy ? policy->dlogits : value->dvalue;
+  pending->are_there = DEVICE_PASS_AND_LOSS;
+  return true;
+}
+
+/* Gives the loss scratch for its sums; and, once it is launched, schedules their fold. */
+static void place_sums(DeviceState *state, OpsMlpLearn *learn) {
+  learn->policy.sums = learn->value.sums = device_alloc_row_parts(state, (int)learn->mlp.rows, KERNEL_SUMS);
+}
+static void fold_sums(DeviceState *state, const OpsMlpLearn *learn) {
+  device_fold_sums(state, learn->policy.sums, device_row_parts((int)learn->mlp.rows), NULL,
+                   learn->is_policy ? OPS_STATS_POLICY : OPS_STATS_VALUE);
+}
+
+void device_mlp_flush(DeviceState *state) {
+  DevicePending *pending = &state->pending;
+  OpsMlpLearn *learn = &pending->learn;
+  if (pending->are_there == DEVICE_NOTHING) return;
+  launch_rows(state, &ops_mlp_forward_launch, OPS_MLP_FORWARD_BYTES, learn->mlp.rows, &learn->mlp);
+  if (pending->are_there == DEVICE_PASS_AND_LOSS) {
+    const unsigned blocks = (unsigned)device_row_parts((int)learn->mlp.rows);
+    place_sums(state, learn);
+    if (learn->is_policy)
+      state->device->launch(state->device, &ops_policy_loss_launch, blocks, KERNEL_ROWS,
+                            ops_policy_loss_shared(&learn->policy.p.head), &learn->policy);
+    else
+      state->device->launch(state->device, &ops_value_loss_launch, blocks, KERNEL_ROWS,
+                            KERNEL_ROWS * KERNEL_SUMS * sizeof(double), &learn->value);
+    fold_sums(state, learn);
+  }
+  pending->are_there = DEVICE_NOTHING;
+}
+
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
 
 /* Gives each layer of whole warps its gradient: of the first two in the callers' scratch, of the others in the ops'. */
 static void place_gradients(const DeviceMlp *mlp, float *scratch, OpsMlp *a) {
@@ -83,13 +140,28 @@ static void place_gradients(const DeviceMlp *mlp, float *scratch, OpsMlp *a) {
   }
 }
 
+/* Computes the gradients of rows: with the postponed pass and its loss, or alone. */
+static void launch_gradients(DeviceState *state, const OpsMlp *a) {
+  DevicePending *pending = &state->pending;
+  if (pending->are_there != DEVICE_PASS_AND_LOSS || pending->learn.mlp.dy != a->dy) {
+    device_mlp_flush(state);
+    launch_rows(state, &ops_mlp_backward_launch, OPS_MLP_BACKWARD_BYTES, a->rows, a);
+    return;
+  }
+  place_sums(state, &pending->learn);
+  pending->learn.mlp = *a;
+  launch_rows(state, &ops_mlp_learn_launch, OPS_MLP_BACKWARD_BYTES, a->rows, &pending->learn);
+  fold_sums(state, &pending->learn);
+  pending->are_there = DEVICE_NOTHING;
+}
+
 const uint16_t *device_mlp_backward(const DeviceMlp *mlp, const float *dy, float *scratch) {
   DeviceState *state = mlp->state;
   OpsMlp a = arguments_of(mlp);
   a.dy = dy;
   a.parameters = kernel_place(mlp->layers, mlp->count);
   place_gradients(mlp, scratch, &a);
-  launch_rows(mlp, &ops_mlp_backward_launch, OPS_MLP_BACKWARD_BYTES, &a);
+  launch_gradients(state, &a);
 
   /* slabs that the scratch holds, which depends on the sizes of the run alone */
   const size_t room = state->column_parts_capacity / a.parameters, most = room < SLABS_MAX ? room : SLABS_MAX;

@@ -49,10 +49,11 @@ void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, cons
                         const float *logp_behavior, const float *logp_proximal, const float *advantage, int rows,
                         double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums) {
   DeviceState *state = device_state(ops);
-  double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
-  const OpsPolicyLoss arguments = {losses_of(state, head, logits, actions, rows, sums), logp_behavior, logp_proximal,
-                                   advantage, row_clip(epsilon, logp_proximal != NULL), entropy_coef, dlogits,
-                                   parts, core_divisor_32((size_t)head->logits)};
+  OpsPolicyLoss arguments = {losses_of(state, head, logits, actions, rows, sums), logp_behavior, logp_proximal,
+                             advantage, row_clip(epsilon, logp_proximal != NULL), entropy_coef, dlogits,
+                             NULL, core_divisor_32((size_t)head->logits)};
+  if (device_mlp_postpones(state, logits, sums, &arguments, NULL)) return;
+  double *parts = arguments.sums = device_alloc_row_parts(state, rows, KERNEL_SUMS);
   double all[KERNEL_SUMS];
   device_sum_staged_rows(state, &ops_policy_loss_launch, rows, ops_policy_loss_shared(head), &arguments, parts,
                          sums ? all : NULL, OPS_STATS_POLICY);
@@ -172,9 +173,10 @@ void device_embed_backward(Ops *ops, const float *djoined, const int32_t *set, i
 void device_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
                        double epsilon, double value_coef, float *dvalue, OpsValueSums *sums) {
   DeviceState *state = device_state(ops);
-  double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
-  const OpsValueLoss arguments = {value, old_value, target, (size_t)rows, sums ? NULL : state->count,
-                                  clip ? (float)epsilon : INFINITY, value_coef, dvalue, parts};
+  OpsValueLoss arguments = {value, old_value, target, (size_t)rows, sums ? NULL : state->count,
+                            clip ? (float)epsilon : INFINITY, value_coef, dvalue, NULL};
+  if (device_mlp_postpones(state, value, sums, NULL, &arguments)) return;
+  double *parts = arguments.sums = device_alloc_row_parts(state, rows, KERNEL_SUMS);
   double all[KERNEL_SUMS];
   device_sum_rows(state, &ops_value_loss_launch, rows, &arguments, parts, sums ? all : NULL, OPS_STATS_VALUE);
   if (sums) sums->loss = all[0];

@@ -78,15 +78,20 @@ void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, con
   device_sum_staged_rows(state, kernel, rows, KERNEL_ROWS * KERNEL_SUMS * sizeof(double), arguments, parts, sums, slot);
 }
 
+double *device_fold_sums(DeviceState *state, const double *parts, size_t count, const double *sums, int slot) {
+  CORE_CHECK(sums || state->stats);
+  double *result = sums ? state->sums : state->stats->now + slot;
+  keep_order(state, result);
+  device_fold_later(state, (OpsFold){.of = OPS_PARTS_DOUBLE, .parts = parts, .count = count, .columns = KERNEL_SUMS,
+                                     .sums = result});
+  return result;
+}
+
 void device_sum_staged_rows(DeviceState *state, const CoreKernel *kernel, int rows, size_t shared,
                             const void *arguments, const double *parts, double sums[KERNEL_SUMS], int slot) {
   const size_t blocks = device_row_parts(rows);
-  CORE_CHECK(sums || state->stats);
-  double *result = sums ? state->sums : state->stats->now + slot;
   state->device->launch(state->device, kernel, (unsigned)blocks, KERNEL_ROWS, shared, arguments);
-  keep_order(state, result);
-  device_fold_later(state, (OpsFold){.of = OPS_PARTS_DOUBLE, .parts = parts, .count = blocks, .columns = KERNEL_SUMS,
-                                     .sums = result});
+  const double *result = device_fold_sums(state, parts, blocks, sums, slot);
   if (sums == NULL) return;
   device_fold_now(state);
   core_device_to_host(state->device, sums, result, KERNEL_SUMS * sizeof *sums);

@@ -18,6 +18,10 @@
  * Results replace the values when all warps have multiplied. A last layer of fewer than 64 outputs is loaded whole, in
  * both stages.
  *
+ * ops_mlp_learn. A block takes its rows through the forward pass, PPO's loss and the backward pass, with the functions
+ * that these use alone (kernels_policy.h), so with the same bits. It reads outputs of hidden layers from the L2 again.
+ * The loss has a row per thread of the first half, and its sums and logits where the backward pass has outputs.
+ *
  * ops_mlp_weights. A block has 128 x 128 elements of one layer's gradient and the rows of one slab, 64 at a time: a
  * stage is 64 rows of the layer's inputs and of its gradients. A warp has 32 x 64 elements. Biases' gradients are the
  * product of a row of ones. Each slab leaves its sums; ops_mlp_fold adds them in their order, so the number of blocks
@@ -25,6 +29,7 @@
 #ifndef TRAINER_OPS_KERNELS_MLP_H
 #define TRAINER_OPS_KERNELS_MLP_H
 #include "trainer/ops/kernels/kernels_bf16.h"
+#include "trainer/ops/kernels/kernels_policy.h"
 
 enum {
   OPS_MLP_LAYERS = 5,          /* four hidden layers and the last one, at most */
@@ -254,26 +259,29 @@ CORE_KERNEL_FN void ops_mlp_forward_narrow(const CoreDeviceThread *at, const Ops
   ops_mlp_output(at, a, &sum, first, 1);
 }
 
-CORE_KERNEL_FN void ops_mlp_forward(const CoreDeviceThread *at, const OpsMlp *a) {
+/* Runs the forward pass of the rows from `first` on. */
+CORE_KERNEL_FN void ops_mlp_forward_tile(const CoreDeviceThread *at, const OpsMlp *a, size_t first) {
+  const uint32_t columns = (a->layer[0].in + OPS_MLP_SIDE - 1) / OPS_MLP_SIDE * OPS_MLP_SIDE;
   uint16_t *values = (uint16_t *)at->shared;
-  for (size_t first = (size_t)at->block * OPS_MLP_ROWS; first < a->rows; first += (size_t)at->blocks * OPS_MLP_ROWS) {
-    const uint32_t columns = (a->layer[0].in + OPS_MLP_SIDE - 1) / OPS_MLP_SIDE * OPS_MLP_SIDE;
-    core_device_barrier(at); /* the last rows' values are multiplied */
-    ops_mlp_copy_rows(at, a->x + first * a->row_x, a->row_x, (uint32_t)ops_mlp_left(a, first), columns, 0, OPS_MLP_ROWS,
-                      values);
-    if (ops_mlp_is_wide(a->layer[0].out)) ops_mlp_fetch(at, &a->layer[0], 0, 0, values + OPS_MLP_VALUES);
-    core_device_copy_commit(at);
+  core_device_barrier(at); /* the last rows' values are multiplied */
+  ops_mlp_copy_rows(at, a->x + first * a->row_x, a->row_x, (uint32_t)ops_mlp_left(a, first), columns, 0, OPS_MLP_ROWS,
+                    values);
+  if (ops_mlp_is_wide(a->layer[0].out)) ops_mlp_fetch(at, &a->layer[0], 0, 0, values + OPS_MLP_VALUES);
 
-    for (uint32_t l = 0; l < a->layers; l++) {
-      if (l > 0) core_device_copy_commit(at);
-      switch (a->layer[l].out / OPS_MLP_WARP) {
-        case 4: ops_mlp_forward_of(at, a, l, first, 4); break;
-        case 2: ops_mlp_forward_of(at, a, l, first, 2); break;
-        case 1: ops_mlp_forward_of(at, a, l, first, 1); break;
-        default: ops_mlp_forward_narrow(at, a, first);
-      }
+  for (uint32_t l = 0; l < a->layers; l++) {
+    core_device_copy_commit(at);
+    switch (a->layer[l].out / OPS_MLP_WARP) {
+      case 4: ops_mlp_forward_of(at, a, l, first, 4); break;
+      case 2: ops_mlp_forward_of(at, a, l, first, 2); break;
+      case 1: ops_mlp_forward_of(at, a, l, first, 1); break;
+      default: ops_mlp_forward_narrow(at, a, first);
     }
   }
+}
+
+CORE_KERNEL_FN void ops_mlp_forward(const CoreDeviceThread *at, const OpsMlp *a) {
+  for (size_t first = (size_t)at->block * OPS_MLP_ROWS; first < a->rows; first += (size_t)at->blocks * OPS_MLP_ROWS)
+    ops_mlp_forward_tile(at, a, first);
 }
 
 /* ---- gradients of rows ------------------------------------------------------------------------------------------- */
@@ -339,26 +347,52 @@ CORE_KERNEL_FN void ops_mlp_backward_of(const CoreDeviceThread *at, const OpsMlp
   ops_mlp_store(at, values, left, OPS_MLP_WARP * high, below->dz + first * below->out);
 }
 
-CORE_KERNEL_FN void ops_mlp_backward(const CoreDeviceThread *at, const OpsMlp *a) {
+/* Computes the gradients of the rows from `first` on. */
+CORE_KERNEL_FN void ops_mlp_backward_tile(const CoreDeviceThread *at, const OpsMlp *a, size_t first) {
   const OpsMlpLayer *last = &a->layer[a->layers - 1];
   uint16_t *values = (uint16_t *)at->shared;
-  for (size_t first = (size_t)at->block * OPS_MLP_ROWS; first < a->rows; first += (size_t)at->blocks * OPS_MLP_ROWS) {
-    core_device_barrier(at); /* the last rows' values are stored */
-    if (a->layers > 1 && ops_mlp_is_wide(last->out)) ops_mlp_fetch(at, last, 1, 0, values + OPS_MLP_VALUES);
-    ops_mlp_output_gradient(at, a, first, values);
-    if (last->dz) {
-      core_device_barrier(at); /* the values are the gradient */
-      ops_mlp_store(at, values, ops_mlp_left(a, first), last->out, last->dz + first * last->out);
-    }
+  core_device_barrier(at); /* the last rows' values are stored */
+  if (a->layers > 1 && ops_mlp_is_wide(last->out)) ops_mlp_fetch(at, last, 1, 0, values + OPS_MLP_VALUES);
+  ops_mlp_output_gradient(at, a, first, values);
+  if (last->dz) {
+    core_device_barrier(at); /* the values are the gradient */
+    ops_mlp_store(at, values, ops_mlp_left(a, first), last->out, last->dz + first * last->out);
+  }
 
-    for (uint32_t l = a->layers - 1; l > 0; l--) {
-      core_device_copy_commit(at);
-      switch (a->layer[l].in / OPS_MLP_WARP) {
-        case 4: ops_mlp_backward_of(at, a, l, first, 4); break;
-        case 2: ops_mlp_backward_of(at, a, l, first, 2); break;
-        default: ops_mlp_backward_of(at, a, l, first, 1);
-      }
+  for (uint32_t l = a->layers - 1; l > 0; l--) {
+    core_device_copy_commit(at);
+    switch (a->layer[l].in / OPS_MLP_WARP) {
+      case 4: ops_mlp_backward_of(at, a, l, first, 4); break;
+      case 2: ops_mlp_backward_of(at, a, l, first, 2); break;
+      default: ops_mlp_backward_of(at, a, l, first, 1);
     }
+  }
+}
+
+CORE_KERNEL_FN void ops_mlp_backward(const CoreDeviceThread *at, const OpsMlp *a) {
+  for (size_t first = (size_t)at->block * OPS_MLP_ROWS; first < a->rows; first += (size_t)at->blocks * OPS_MLP_ROWS)
+    ops_mlp_backward_tile(at, a, first);
+}
+
+/* ---- a pass, its loss and its gradients of rows ------------------------------------------------------------------ */
+
+typedef struct OpsMlpLearn {
+  OpsMlp mlp;                  /* dy: the loss's gradient */
+  OpsPolicyLoss policy;        /* an actor's loss, or */
+  OpsValueLoss value;          /* a critic's */
+  int is_policy;
+} OpsMlpLearn;
+
+CORE_KERNEL_FN void ops_mlp_learn(const CoreDeviceThread *at, const OpsMlpLearn *a) {
+  uint16_t *outputs = (uint16_t *)at->shared + OPS_MLP_VALUES + 2 * OPS_MLP_STAGE;
+  const size_t step = (size_t)at->blocks * OPS_MLP_ROWS;
+  for (size_t first = (size_t)at->block * OPS_MLP_ROWS; first < a->mlp.rows; first += step) {
+    const OpsRowTile tile = {first / KERNEL_ROWS, outputs};
+    ops_mlp_forward_tile(at, &a->mlp, first);
+    core_device_barrier(at); /* the logits or values are stored */
+    if (a->is_policy) ops_policy_loss_tile(at, tile, &a->policy);
+    else ops_value_loss_tile(at, tile, &a->value);
+    ops_mlp_backward_tile(at, &a->mlp, first); /* after a barrier */
   }
 }
 

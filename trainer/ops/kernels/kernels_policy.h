@@ -7,15 +7,34 @@
 
 enum { KERNEL_ROWS = 128, KERNEL_SUMS = 5 };
 
-/* Writes sums[block][KERNEL_SUMS] of the rows of a block; a row past the end has zeros. */
-CORE_KERNEL_FN void ops_sum_rows(const CoreDeviceThread *at, const double *own, double *sums) {
-  double *rows = (double *)at->shared;
-  for (int k = 0; k < KERNEL_SUMS; k++) rows[at->thread * KERNEL_SUMS + (unsigned)k] = own[k];
+/* Tile of KERNEL_ROWS rows, whose sums are computed by a block of as many threads, or more, of which each of the first
+ * has a row. */
+typedef struct OpsRowTile {
+  size_t index;
+  void *shared;
+} OpsRowTile;
+CORE_KERNEL_FN OpsRowTile ops_row_tile(const CoreDeviceThread *at) {
+  const OpsRowTile tile = {at->block, at->shared};
+  return tile;
+}
+/* Returns the thread's row; SIZE_MAX: it has none. */
+CORE_KERNEL_FN size_t ops_row_of_tile(const CoreDeviceThread *at, OpsRowTile tile) {
+  return at->thread < KERNEL_ROWS ? tile.index * KERNEL_ROWS + at->thread : SIZE_MAX;
+}
+
+/* Writes sums[tile][KERNEL_SUMS] of the rows of a tile; a row past the end has zeros. */
+CORE_KERNEL_FN void ops_sum_tile(const CoreDeviceThread *at, OpsRowTile tile, const double *own, double *sums) {
+  double *rows = (double *)tile.shared;
+  for (int k = 0; k < KERNEL_SUMS && at->thread < KERNEL_ROWS; k++)
+    rows[at->thread * KERNEL_SUMS + (unsigned)k] = own[k];
   core_device_barrier(at);
   if (at->thread >= KERNEL_SUMS) return;
   double sum = 0;
   for (int r = 0; r < KERNEL_ROWS; r++) sum += rows[r * KERNEL_SUMS + (int)at->thread];
-  sums[(size_t)at->block * KERNEL_SUMS + at->thread] = sum;
+  sums[tile.index * KERNEL_SUMS + at->thread] = sum;
+}
+CORE_KERNEL_FN void ops_sum_rows(const CoreDeviceThread *at, const double *own, double *sums) {
+  ops_sum_tile(at, ops_row_tile(at), own, sums);
 }
 
 /* Common arguments of a policy's kernels. */
@@ -149,13 +168,13 @@ CORE_DEVICE_FN size_t ops_policy_loss_shared(const OpsHead *head) {
   return KERNEL_ROWS * KERNEL_SUMS * sizeof(double) + staged;
 }
 
-/* Copies the block's rows of logits to shared memory, or those of shared memory to dlogits. */
-CORE_KERNEL_FN void ops_stage_logits(const CoreDeviceThread *at, const OpsPolicyLoss *a, float *staged,
+/* Copies the tile's rows of logits to shared memory, or those of shared memory to dlogits. */
+CORE_KERNEL_FN void ops_stage_logits(const CoreDeviceThread *at, OpsRowTile tile, const OpsPolicyLoss *a, float *staged,
                                      float *dlogits) {
-  const size_t first = (size_t)at->block * KERNEL_ROWS, left = a->p.rows - first;
+  const size_t first = tile.index * KERNEL_ROWS, left = a->p.rows - first;
   const uint32_t count = (left < KERNEL_ROWS ? (uint32_t)left : KERNEL_ROWS) * a->columns.number;
   const float *logits = ops_logits_of(&a->p, first);
-  for (uint32_t i = at->thread; i < count; i += KERNEL_ROWS) {
+  for (uint32_t i = at->thread; i < count; i += at->threads) {
     const CoreDivided32 place = core_divide_32(i, a->columns);
     float *number = staged + place.whole * ops_staged_row(&a->p.head) + place.rest;
     if (dlogits) dlogits[first * a->columns.number + i] = *number;
@@ -194,21 +213,25 @@ CORE_KERNEL_FN void ops_policy_loss_row(const OpsPolicyLoss *a, size_t r, size_t
   own[4] = (double)s.outside;
 }
 
-CORE_KERNEL_FN void ops_policy_loss(const CoreDeviceThread *at, const OpsPolicyLoss *a) {
-  const size_t r = core_device_first(at), rows = ops_counted(a->p.count, a->p.rows);
+CORE_KERNEL_FN void ops_policy_loss_tile(const CoreDeviceThread *at, OpsRowTile tile, const OpsPolicyLoss *a) {
+  const size_t r = ops_row_of_tile(at, tile), rows = ops_counted(a->p.count, a->p.rows);
   const int is_staged = ops_is_staged(&a->p.head);
   const uint32_t row = ops_staged_row(&a->p.head);
-  float *staged = (float *)((double *)at->shared + KERNEL_ROWS * KERNEL_SUMS), *gradients = staged + KERNEL_ROWS * row;
+  float *staged = (float *)((double *)tile.shared + KERNEL_ROWS * KERNEL_SUMS);
+  float *gradients = staged + KERNEL_ROWS * row;
   float *log_p = is_staged ? staged + at->thread * row : NULL;
   float *p = is_staged ? gradients + at->thread * row : NULL;
   double own[KERNEL_SUMS] = {0};
-  if (is_staged) ops_stage_logits(at, a, staged, NULL);
+  if (is_staged) ops_stage_logits(at, tile, a, staged, NULL);
   core_device_barrier(at);
   if (r < rows) ops_policy_loss_row(a, r, rows, log_p, p, own);
   else if (r < a->p.rows)
     ops_zero_row(is_staged ? p : a->dlogits + r * (size_t)a->p.head.logits, (size_t)a->p.head.logits);
-  ops_sum_rows(at, own, a->sums);
-  if (is_staged) ops_stage_logits(at, a, gradients, a->dlogits);
+  ops_sum_tile(at, tile, own, a->sums);
+  if (is_staged) ops_stage_logits(at, tile, a, gradients, a->dlogits);
+}
+CORE_KERNEL_FN void ops_policy_loss(const CoreDeviceThread *at, const OpsPolicyLoss *a) {
+  ops_policy_loss_tile(at, ops_row_tile(at), a);
 }
 
 typedef struct OpsSampledEntropy {
@@ -322,8 +345,8 @@ typedef struct OpsValueLoss {
   float *dvalue;
   double *sums;
 } OpsValueLoss;
-CORE_KERNEL_FN void ops_value_loss(const CoreDeviceThread *at, const OpsValueLoss *a) {
-  const size_t r = core_device_first(at), rows = ops_counted(a->count, a->rows);
+CORE_KERNEL_FN void ops_value_loss_tile(const CoreDeviceThread *at, OpsRowTile tile, const OpsValueLoss *a) {
+  const size_t r = ops_row_of_tile(at, tile), rows = ops_counted(a->count, a->rows);
   double own[KERNEL_SUMS] = {0};
   if (r < rows) {
     const float scale = (float)(a->value_coef / (double)rows);
@@ -333,7 +356,10 @@ CORE_KERNEL_FN void ops_value_loss(const CoreDeviceThread *at, const OpsValueLos
   } else if (r < a->rows) {
     a->dvalue[r] = 0;
   }
-  ops_sum_rows(at, own, a->sums);
+  ops_sum_tile(at, tile, own, a->sums);
+}
+CORE_KERNEL_FN void ops_value_loss(const CoreDeviceThread *at, const OpsValueLoss *a) {
+  ops_value_loss_tile(at, ops_row_tile(at), a);
 }
 
 /* ---- Q values ---------------------------------------------------------------------------------------------------- */
