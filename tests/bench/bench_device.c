@@ -289,19 +289,21 @@ static void bench_chain(const char *name, OpsActivation activation, int outputs)
   ops_destroy(&ops);
 }
 
-/* Gradients as they are, without ops_tile_gradient, and with the fastest of cuBLASLt's algorithms. */
+/* Chains as they are; layer by layer; then without ops_tile_gradient, or with the fastest of cuBLASLt's algorithms. */
 static void bench_chains(void) {
-  static const struct { const char *suffix, *variable, *value; } WAY[] = {
-    {"", "TRAINER_TILES", ""}, {"_no_tiles", "TRAINER_TILES", "none"}, {"_timed", "TRAINER_PRODUCTS", "timed"}};
+  static const char *const VARIABLE[] = {"TRAINER_FUSED", "TRAINER_TILES", "TRAINER_PRODUCTS"};
+  static const struct { const char *suffix, *value[3]; } WAY[] = {
+    {"", {0}}, {"_apart", {"off"}}, {"_no_tiles", {"off", "none"}}, {"_timed", {"off", NULL, "timed"}}};
   static const struct { const char *name; OpsActivation activation; int outputs; } CASE[] = {
     {"actor_tanh", OPS_TANH, 16}, {"critic_tanh", OPS_TANH, 1}, {"actor_relu", OPS_RELU, 16}};
-  for (int way = 0; way < 3; way++)
+  for (int way = 0; way < 4; way++)
     for (int i = 0; i < 3; i++) {
       char name[64];
       snprintf(name, sizeof name, "%s%s", CASE[i].name, WAY[way].suffix);
-      setenv(WAY[way].variable, WAY[way].value, 1);
+      for (int v = 0; v < 3; v++)
+        if (WAY[way].value[v]) setenv(VARIABLE[v], WAY[way].value[v], 1);
       bench_chain(name, CASE[i].activation, CASE[i].outputs);
-      unsetenv(WAY[way].variable);
+      for (int v = 0; v < 3; v++) unsetenv(VARIABLE[v]);
     }
 }
 

@@ -382,8 +382,9 @@ for precision in bf16 tf32 float32; do
     train.total_steps=1572864
 done
 training 60 "training, random L drawn at each reset" "${worlds_65536[@]}" env.task=random_l env.reset=new train.precision=bf16
-for way in TRAINER_TILES=none TRAINER_PRODUCTS=timed; do
-  part 90 "training, 65 536 worlds, bf16, $way" env "$way" bash -c 'train "$@"' train "${worlds_65536[@]}" train.precision=bf16
+for way in TRAINER_FUSED=off "TRAINER_FUSED=off TRAINER_TILES=none" TRAINER_PRODUCTS=timed; do
+  # shellcheck disable=SC2086
+  part 90 "training, 65 536 worlds, bf16, $way" env $way bash -c 'train "$@"' train "${worlds_65536[@]}" train.precision=bf16
 done
 training 90 "training, 65 536 worlds, bf16, in halves" "${worlds_65536[@]}" train.precision=bf16 train.rollout_halves=2
 for storage in state float16; do

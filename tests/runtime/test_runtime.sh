@@ -91,7 +91,8 @@ tap_check "identical bits when algorithms are selected by timing" "$(same bf16 t
 tap_check "the log names the algorithms" "$(grep -q 'product of .*: algorithm [13] of 3, .* split [14]$' "$tap_dir"/timed/runs/*/*/log.txt ||
   cat "$tap_dir"/timed/runs/*/*/log.txt)"
 TRAINER_PRODUCTS=fast tap_expect "an unknown selection method" 2 "TRAINER_PRODUCTS=fast" train fast train.precision=bf16
-TRAINER_TILES=none tap_expect "without ops_tile_gradient" 0 "finished" train tiles train.precision=bf16 net.width=64
+tap_expect "layers in one launch" 0 "finished" train fused train.precision=bf16 net.width=64
+TRAINER_FUSED=off TRAINER_TILES=none tap_expect "without ops_tile_gradient" 0 "finished" train tiles train.precision=bf16 net.width=64
 CUBLASLT_STAND_IN=some train some train.precision=bf16 >/dev/null 2>&1
 CUBLASLT_STAND_IN=some CORE_ARENA_GUARD=1 train guarded train.precision=bf16 >/dev/null 2>&1
 tap_check "identical bits with a separate block per buffer" "$(same some guarded)"
