@@ -406,11 +406,12 @@ typedef struct OpsMlpPart {
   const OpsMlpLayer *layer;
   const uint16_t *x;           /* [rows][row_x] the layer's inputs */
   uint32_t row_x, m, n;        /* m, n: first input and output */
-  size_t slab, first, end;     /* rows */
+  uint32_t slab, first, end;   /* rows; 32 bits, for two blocks per multiprocessor */
 } OpsMlpPart;
 
 CORE_KERNEL_FN OpsMlpPart ops_mlp_part(const CoreDeviceThread *at, const OpsMlp *a) {
-  const size_t slab = at->block / a->tiles, first = slab * a->slab_rows, end = first + a->slab_rows;
+  const uint32_t slab = at->block / a->tiles, first = slab * (uint32_t)a->slab_rows;
+  const uint32_t end = first + (uint32_t)a->slab_rows;
   uint32_t tile = at->block % a->tiles, l = 0;
   for (; tile >= ops_mlp_sides(a->layer[l].in) * ops_mlp_sides(a->layer[l].out); l++)
     tile -= ops_mlp_sides(a->layer[l].in) * ops_mlp_sides(a->layer[l].out);
@@ -418,26 +419,26 @@ CORE_KERNEL_FN OpsMlpPart ops_mlp_part(const CoreDeviceThread *at, const OpsMlp 
   const uint32_t across = ops_mlp_sides(layer->out);
   const OpsMlpPart part = {layer, l > 0 ? layer[-1].y : a->x, l > 0 ? layer->in : a->row_x,
                            tile / across * OPS_MLP_SIDE, tile % across * OPS_MLP_SIDE, slab, first,
-                           end < a->rows ? end : a->rows};
+                           end < a->rows ? end : (uint32_t)a->rows};
   return part;
 }
 
 /* Copies columns from `column` on of 64 rows [.. end)[stride]. */
-CORE_KERNEL_FN void ops_mlp_copy_slab(const CoreDeviceThread *at, const uint16_t *source, uint32_t stride, size_t row,
-                                      size_t end, uint32_t column, uint16_t *to) {
+CORE_KERNEL_FN void ops_mlp_copy_slab(const CoreDeviceThread *at, const uint16_t *source, uint32_t stride, uint32_t row,
+                                      uint32_t end, uint32_t column, uint16_t *to) {
   const uint32_t pieces = OPS_MLP_SIDE / KERNEL_EIGHT;
   CORE_DEVICE_UNROLL for (uint32_t i = 0; i < OPS_MLP_SLAB * pieces / OPS_MLP_THREADS; i++) {
     const uint32_t piece = at->thread + i * OPS_MLP_THREADS;
     const uint32_t down = piece / pieces, right = piece % pieces * KERNEL_EIGHT;
     const int is_present = row + down < end && column + right < stride;
     core_device_copy_async(at, to + core_device_swizzled(down, right, OPS_MLP_SIDE),
-                           source + (is_present ? (row + down) * stride + column + right : 0), is_present);
+                           source + (is_present ? (size_t)(row + down) * stride + column + right : 0), is_present);
   }
 }
 
 /* Copies the inputs and the gradients of the 64 rows from `row` on. */
-CORE_KERNEL_FN void ops_mlp_fetch_slab(const CoreDeviceThread *at, const OpsMlp *a, const OpsMlpPart *part, size_t row,
-                                       uint16_t *stage) {
+CORE_KERNEL_FN void ops_mlp_fetch_slab(const CoreDeviceThread *at, const OpsMlp *a, const OpsMlpPart *part,
+                                       uint32_t row, uint16_t *stage) {
   const uint32_t out = part->layer->out;
   uint16_t *gradients = stage + OPS_MLP_SLAB * OPS_MLP_SIDE;
   ops_mlp_copy_slab(at, part->x, part->row_x, row, part->end, part->m, stage);
@@ -448,7 +449,7 @@ CORE_KERNEL_FN void ops_mlp_fetch_slab(const CoreDeviceThread *at, const OpsMlp 
       const uint32_t down = i / OPS_MLP_SIDE, column = i % OPS_MLP_SIDE;
       const int is_present = row + down < part->end && column < out;
       gradients[core_device_swizzled(down, column, OPS_MLP_SIDE)] =
-        is_present ? row_to_bf16(a->dy[(row + down) * out + column]) : 0;
+        is_present ? row_to_bf16(a->dy[(size_t)(row + down) * out + column]) : 0;
     }
   }
   core_device_copy_commit(at);
@@ -506,7 +507,7 @@ CORE_KERNEL_FN void ops_mlp_weights(const CoreDeviceThread *at, const OpsMlp *a)
   OpsMlpPartSum sum = {0};
 
   ops_mlp_fetch_slab(at, a, &part, part.first, stage);
-  for (size_t first = part.first, s = 0; first < part.end; first += OPS_MLP_SLAB, s++) {
+  for (uint32_t first = part.first, s = 0; first < part.end; first += OPS_MLP_SLAB, s++) {
     core_device_copy_wait(at, 0);
     core_device_barrier(at); /* the rows are there, and those before them multiplied */
     if (first + OPS_MLP_SLAB < part.end)
