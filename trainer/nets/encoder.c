@@ -167,8 +167,8 @@ void encoder_dense(const EncoderPass *pass, int tensor, bool biased, const float
   pass->ops->dense_forward(pass->ops, x, pass->theta + t->offset, bias, y, rows, t->rows, t->columns, activation);
 }
 
-/* The scratch of an unused bias gradient follows all tensors of `gradient` (encoder_register). None is computed where dy
- * is already the gradient before the activation. */
+/* The scratch of an unused bias gradient follows all tensors of `gradient` (encoder_register). None is computed where
+ * dy is already the gradient before the activation. */
 void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y, float *dy,
                             float *dx, float *gradient, float *sums, int rows, OpsActivation activation) {
   const EncoderTensor *t = &pass->shape->tensor[tensor];
@@ -230,8 +230,8 @@ static int widest(const EncoderShape *shape) {
   return width;
 }
 
-/* Returns the chunks whose activations an entity encoder keeps: all of a call on the host, up to a limit; otherwise, and
- * on a device, one. */
+/* Returns the chunks whose activations an entity encoder keeps: all of a call on the host, up to a limit; otherwise,
+ * and on a device, one. */
 static int kept_chunks(const Encoder *encoder, int max_rows, const CoreDevice *device) {
   const size_t chunks = ((size_t)max_rows + (size_t)encoder->chunk_rows - 1) / (size_t)encoder->chunk_rows;
   return device == NULL && chunks * encoder->chunk_floats <= ENCODER_KEPT_FLOATS ? (int)chunks : 1;

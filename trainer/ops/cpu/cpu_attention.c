@@ -13,7 +13,7 @@ typedef Lanes Head[HEAD_SIZE_MAX];
 typedef struct Heads {
   int first, count, size, entities;
   float scale;
-  int32_t bits[LANES];                                     /* of the heads' relations */
+  int32_t bits[LANES];                                     /* relations of the heads */
   Head part[3][OPS_ENTITIES_MAX];                          /* queries, keys and values */
   Head gradient[3][OPS_ENTITIES_MAX];                      /* theirs, in a backward pass */
   int32_t relations[OPS_ENTITIES_MAX][OPS_ENTITIES_MAX];   /* [query][key] */
@@ -69,9 +69,10 @@ CPU_VECTOR static void weigh(const Heads *heads, int query, Lanes *restrict p) {
 
   for (int key = 0; key < heads->entities; key++) {
     const int32_t related = heads->relations[query][key];
+    const Lanes *q = heads->part[QUERY][query], *k = heads->part[KEY][key];
     Lanes dot = {0};
     for (int i = 0; i < heads->size; i++)
-      for (int lane = 0; lane < LANES; lane++) dot[lane] += heads->part[QUERY][query][i][lane] * heads->part[KEY][key][i][lane];
+      for (int lane = 0; lane < LANES; lane++) dot[lane] += q[i][lane] * k[i][lane];
     for (int lane = 0; lane < LANES; lane++) {
       p[key][lane] = (related & heads->bits[lane]) != 0 ? heads->scale * dot[lane] : -INFINITY;
       largest[lane] = p[key][lane] > largest[lane] ? p[key][lane] : largest[lane];
@@ -159,7 +160,8 @@ static void attend_world_backward(const RowWorld *w, const float *dout, float *d
       Head lanes = {{0}};
       if (!row_is_active(w, query)) continue;
       for (int head = 0; head < heads.count; head++)
-        for (int i = 0; i < a->size; i++) lanes[i][head] = dout[((size_t)query * a->heads + first + head) * a->size + i];
+        for (int i = 0; i < a->size; i++)
+          lanes[i][head] = dout[((size_t)query * a->heads + first + head) * a->size + i];
       weigh(&heads, query, p);
       attend_backward(&heads, query, p, lanes);
     }
