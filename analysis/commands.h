@@ -14,4 +14,7 @@ int analysis_advise(int argc, char **argv);  /* advise.c */
 
 extern const CoreCompletion analysis_completions[]; /* complete.c */
 
+/* Runs one read-only statement; prints rows as a table, as CSV (--csv) or as JSON (--json). */
+int analysis_sql(int argc, char **argv);
+
 #endif

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "analysis/commands.h"
-#include "analysis/commands/sql.h"
 #include "analysis/figures/figure.h"
 #include "analysis/figures/papers.h"
 #include "core/json.h"

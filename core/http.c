@@ -7,7 +7,7 @@
 
 #include "core/files.h"
 #include "core/memory.h"
-#include "core/program.h"
+#include "core/process.h"
 
 #if CORE_HAS_CURL
 #define CURL_DISABLE_TYPECHECK /* its macros would shadow the function table's names */

@@ -1,9 +1,10 @@
-/* Runs a child process without a shell, with input, captured output and a timeout. */
+/* Child processes without a shell, and the location of the running program, from which installed files are found. */
 #ifndef CORE_PROCESS_H
 #define CORE_PROCESS_H
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "core/files.h"
 #include "core/text.h"
 
 typedef struct CoreProcessOutput {
@@ -28,5 +29,14 @@ size_t core_process_read_proc(pid_t process, const char *file, char *buffer, siz
 /* Gets the parent and the group of a process, and its state: 'R', 'S', ... ('Z': it, or its main thread, has ended).
  * False: there is no such process. */
 bool core_process_find_parent(pid_t process, pid_t *parent, pid_t *group, char *state);
+
+/* ---- this program ------------------------------------------------------------------------------------------------ */
+
+/* Copies the path of the executable. CORE_FAIL: the system does not report it. */
+int core_program_path(char path[CORE_PATH_MAX]);
+/* Copies the directory of the executable. */
+int core_program_directory(char directory[CORE_PATH_MAX]);
+/* Finds lib/sweep/NAME below a parent directory of the program, where `make` and `make install` put it. */
+int core_program_library_file(const char *name, char path[CORE_PATH_MAX]);
 
 #endif

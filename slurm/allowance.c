@@ -1,12 +1,10 @@
 /* Limits of associations and of a QOS. Unparsable values count as no limit, since Slurm enforces its limits itself. */
-#include "slurm/allowance_internal.h"
+#include "slurm/command_internal.h"
 
 #include <math.h>
 #include <pwd.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "slurm/process_internal.h"
 
 enum { ROOM_UNKNOWN = -1 };
 

@@ -130,11 +130,6 @@ bool slurm_selection_has(const SlurmSelection *selection, const char *name, cons
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-static int open_api(const SlurmApi *api, SlurmCluster *cluster) {
-  cluster->api = api;
-  return api->open(&cluster->backend, &cluster->fault);
-}
-
 /* Backends, in the order in which "auto" tries them. */
 static const SlurmApi *const apis[] = {&slurm_api_commands, &slurm_api_rest};
 
@@ -148,7 +143,8 @@ int slurm_cluster_open(const char *api, SlurmCluster **result, SlurmFault *fault
 
   for (size_t i = 0; i < sizeof apis / sizeof *apis && code != CORE_OK; i++) {
     if (strcmp(api, "auto") != 0 && strcmp(api, apis[i]->name) != 0) continue;
-    code = open_api(apis[i], cluster);
+    cluster->api = apis[i];
+    code = apis[i]->open(&cluster->backend, &cluster->fault);
     if (code == CORE_OK || tried) continue;
     tried = true; /* report the first failure: that of the commands, which most sites have */
     first = cluster->fault;

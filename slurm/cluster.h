@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "slurm/settings.h"
 
 enum { SLURM_NAME = 128, SLURM_CALL_S = 60 };
@@ -206,5 +207,44 @@ const char *slurm_id_format(SlurmId id, char *buffer);
 /* Appends rows like *pattern for an array expression: "7", "0-3,8", "0-10:2", "[5-9%2]". Returns false if it is
  * invalid. */
 bool slurm_tasks_add(SlurmTasks *tasks, const SlurmTask *pattern, const char *expression);
+
+/* ---- script.c: batch scripts ------------------------------------------------------------------------------------- */
+
+/* Batch script of an array: #SBATCH lines and one command, from typed values only. Tasks differ only in their index. */
+
+/* Appends the script. `command` is a program and its arguments, which are quoted here. It replaces the batch shell
+ * (exec) so that it receives the signals that Slurm sends before the time limit and at preemption. Modules are loaded
+ * before, and slurm.setup runs. */
+void slurm_script_print(const SlurmJob *job, const char *const *command, CoreText *script);
+
+/* Calls `emit` for each option of the job except its name, comment, array and dependencies: "--time", "02:00:00". value
+ * NULL: an option without a value. */
+void slurm_options_each(const SlurmSettings *settings,
+                        void (*emit)(void *context, const char *option, const char *value), void *context);
+
+/* Appends the job's dependencies, "afterany:12:13_4,aftercorr:15"; nothing if it has none. */
+void slurm_options_dependency(const SlurmJob *job, CoreText *text);
+
+/* ---- reason.c: reasons of pending jobs --------------------------------------------------------------------------- */
+
+/* Returns an explanation such as "waits for free nodes"; the reason itself if it is unknown; that of the first of
+ * several ("JobArrayTaskLimit,JobHeldUser"). */
+const char *slurm_reason_text(const char *reason);
+/* Returns a remedy; "": only waiting helps. */
+const char *slurm_reason_advice(const char *reason);
+/* Whether the job waits until it is released. */
+bool slurm_reason_is_held(const char *reason);
+/* Whether the job will never start unless something is changed. */
+bool slurm_reason_is_stuck(const char *reason);
+
+/* ---- process.c: programs that describe this machine -------------------------------------------------------------- */
+
+/* Runs a program from PATH, without a shell, for at most timeout_s seconds and appends its stdout and stderr.
+ * CORE_FAIL: it could not be started, timed out, or ended with a nonzero exit code. */
+int slurm_probe(const char *const *arguments, int timeout_s, CoreText *output);
+
+/* Sets *known to whether `srun --mpi=list` lists this kind, and *kinds to the listed ones, comma-separated. CORE_FAIL:
+ * srun failed. */
+int slurm_probe_mpi(const char *kind, bool *known, CoreText *kinds);
 
 #endif

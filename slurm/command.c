@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include "core/memory.h"
-#include "slurm/allowance_internal.h"
 #include "slurm/command_internal.h"
-#include "slurm/limits_internal.h"
 
 enum { EXPRESSION_MAX = 2000 };
 
@@ -37,10 +35,6 @@ static void error_summary(const CoreText *text, char *message, size_t size) {
   free(copy);
 }
 
-static bool error_contains(const CoreProcessOutput *output, const char *message) {
-  return strcasestr(core_text_string(&output->error), message) != NULL;
-}
-
 /* Classifies a failed command by its error text. Only failures that certainly precede the request to slurmctld count as
  * unreachable. */
 static SlurmFault classify(const CoreProcessOutput *output) {
@@ -62,7 +56,7 @@ static SlurmFault classify(const CoreProcessOutput *output) {
 
   if (output->timed_out) return SLURM_TIMED_OUT;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (error_contains(output, known[i].message)) return known[i].fault;
+    if (strcasestr(core_text_string(&output->error), known[i].message)) return known[i].fault;
   /* 129 to 192: ended by a signal. Larger codes are Slurm's errors truncated to a byte: scancel's permission error is
    * 210. */
   return output->exit_code > 128 && output->exit_code <= 128 + 64 ? SLURM_TIMED_OUT : SLURM_REFUSED;

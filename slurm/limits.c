@@ -1,5 +1,5 @@
 /* Parses limits from "Key = value" lines. Defaults are those of slurm.conf(5). */
-#include "slurm/limits_internal.h"
+#include "slurm/command_internal.h"
 
 #include <string.h>
 #include <strings.h>

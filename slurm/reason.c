@@ -1,5 +1,5 @@
 /* Table of squeue's reasons for pending jobs. */
-#include "slurm/reason.h"
+#include "slurm/cluster.h"
 
 #include <ctype.h>
 #include <fnmatch.h>

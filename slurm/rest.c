@@ -19,7 +19,7 @@
 #include "core/http.h"
 #include "core/memory.h"
 #include "core/terminal.h"
-#include "slurm/limits_internal.h"
+#include "slurm/command_internal.h"
 #include "slurm/rest_internal.h"
 
 enum { TOKEN_MAX = 8192, URL_MAX = 512, MESSAGE_MAX = 400 };

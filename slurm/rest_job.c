@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "slurm/script.h"
+#include "slurm/cluster.h"
 #include "slurm/rest_internal.h"
 
 extern char **environ;

@@ -1,5 +1,5 @@
 /* Prints batch scripts. Values were validated by settings.c; the words of the command are quoted. */
-#include "slurm/script.h"
+#include "slurm/cluster.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include "core/http.h"
 #include "core/ini.h"
-#include "core/program.h"
+#include "core/process.h"
 
 enum { DEPTH_MAX = 4 /* nesting of site.base */ };
 

@@ -9,13 +9,7 @@
 #include "store/workspace/run_name.h"
 #include "trainer/export/export.h"
 #include "trainer/run/run.h"
-#include "trainer/run/run_code.h"
-#include "trainer/tools/check_configs.h"
-#include "trainer/tools/check_level.h"
-#include "trainer/tools/describe.h"
-#include "trainer/tools/play.h"
-#include "trainer/tools/plasticity.h"
-#include "trainer/tools/show.h"
+#include "trainer/tools/tools.h"
 
 typedef struct TrainOptions {
   const char *file, *hash;  /* --config, and what its bytes must have */

@@ -59,4 +59,14 @@ static inline double analysis_cells_mean(const AnalysisCells *cells, const doubl
   return analysis_mean(value + cells->first[c], cells->first[c + 1] - cells->first[c]);
 }
 
+/* Sets cells->score to the measure score_at_time: the score of each run at the training time at which the fastest
+ * finished run of its stratum made its last evaluation, by linear interpolation between evaluations. A run that ended
+ * earlier keeps its last score. Runs without evaluations, or without times of them, get NaN and count as missing. */
+int analysis_clock_scores(StoreDatabase *database, const AnalysisSelection *selection, AnalysisCells *cells);
+
+/* Sets cells->x of runs with a parent in the selection to their score minus the parent's, both a tenth of the budget
+ * after the switch, by linear interpolation between evaluations. Both began at the same policy, so this is what the
+ * switch gained at once. NaN: the parent or the run was not evaluated until then. */
+int analysis_switch_leads(StoreDatabase *database, const AnalysisSelection *selection, AnalysisCells *cells);
+
 #endif

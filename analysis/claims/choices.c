@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/claims/allowance.h"
-#include "analysis/claims/contrast_internal.h"
+#include "analysis/claims/contrast.h"
 #include "core/memory.h"
 
 /* Distinct keys and second keys of a claim, with a buffer of weights. */

@@ -8,15 +8,12 @@
 #include <string.h>
 
 #include "analysis/claims/allowance.h"
-#include "analysis/claims/clock.h"
-#include "analysis/claims/permute.h"
-#include "analysis/claims/scale.h"
-#include "analysis/claims/strata.h"
-#include "analysis/claims/switch_leads.h"
+#include "analysis/claims/cells.h"
+#include "analysis/claims/contrast.h"
 #include "analysis/claims/switches.h"
 #include "analysis/claims/tests.h"
 #include "analysis/runs/codes.h"
-#include "analysis/runs/measure_coverage.h"
+#include "analysis/runs/measures.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "store/workspace/paths.h"

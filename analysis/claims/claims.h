@@ -7,9 +7,10 @@
 
 /* A "cell" is a configuration, whose runs are seeds. A "stratum" is a set of cells that are equal except in the key
  * (and the free settings): tasks, levels and sizes are separate strata, whose results are averaged with equal weights
- * and must agree (strata.h).
- * The [brackets] give the null hypothesis and the kind of test: permutations are in permute.h, t tests in contrast.h.
- * The margin is 0.05 for shares such as the solve rate, else a fifth. scale.h has the scale of each measure. */
+ * and must agree (tests.h).
+ * The [brackets] give the null hypothesis and the kind of test: permutations are in contrast.h, t tests in contrast.h.
+ * The margin is 0.05 for shares such as the solve rate, else a fifth. analysis_cells_scale has the scale of
+ * each measure. */
 typedef enum AnalysisTest {
   ANALYSIS_TEST_RISES,       /* a larger key has a larger measure [no key differs; permutation] */
   ANALYSIS_TEST_FALLS,       /* a larger key has a smaller measure [no key differs; permutation] */
@@ -30,11 +31,11 @@ typedef enum AnalysisTest {
   ANALYSIS_TEST_BEST_AT_HIGH, /* ... at the highest */
   ANALYSIS_TEST_BEST_EQUAL,  /* the best over the second key is equal at all keys [two differ by the margin; t] */
   ANALYSIS_TEST_MIDDLE,      /* the middle third by x beats both others, along each lever alone [no relation of x and
-                                the measure, whatever levers do; t over levers, levers.h] */
+                                the measure, whatever levers do; t over levers, contrast.h] */
   ANALYSIS_TEST_UP,          /* the measure rises with x along the levers [no relation; t over levers] */
   ANALYSIS_TEST_DOWN,        /* it falls */
   ANALYSIS_TEST_GROWS,       /* it rises more at the end than at a tenth of the budget [equal; t over levers] */
-  ANALYSIS_TEST_ONE_CURVE,   /* the measure is one function of x, whichever setting changes x (curve.h) [the
+  ANALYSIS_TEST_ONE_CURVE,   /* the measure is one function of x, whichever setting changes x (contrast.h) [the
                                 configurations of some setting are the margin off the others' curve; t] */
   ANALYSIS_TEST_AT_LEAST_95, /* the mean is above 0.95 [not; t] */
   ANALYSIS_TEST_POSITIVE,    /* the mean is above 0 [not; t] */
@@ -61,7 +62,7 @@ const AnalysisClaim *analysis_claims_list(size_t *count);
 /* Returns the description of a test's statistic ("P(a larger setting has a larger value)"); *direction: "> 0.5". */
 const char *analysis_test_statistic(AnalysisTest test, const char **direction);
 
-/* Comparison of values (scale.h): by differences; by ratios, whose statistics are logarithms; by shares of each
+/* Comparison of values: by differences; by ratios, whose statistics are logarithms; by shares of each
  * stratum's mean absolute value. */
 typedef enum AnalysisComparison { ANALYSIS_BY_DIFFERENCE, ANALYSIS_BY_RATIO, ANALYSIS_BY_SHARE } AnalysisComparison;
 
@@ -157,5 +158,27 @@ int analysis_claim_test(StoreDatabase *database, const AnalysisClaimsOptions *op
 int analysis_claims_test(StoreDatabase *database, const AnalysisSelection *selection,
                          const AnalysisRunMetrics *metrics, const AnalysisMembership *membership,
                          const AnalysisClaimsOptions *options, AnalysisClaimResult **results, size_t *count);
+
+/* ---- scale.c ----------------------------------------------------------------------------------------------------- */
+
+/* Scale on which the values of a claim are compared, the same for all kinds of tests. */
+
+/* Chooses the comparison of a claim's values, sets f->comparison and f->margin, and transforms cells->score:
+ * - differences: bounded measures (solve rates, shares), and slopes of logarithms. The values stay as they are;
+ * - ratios: positive measures without an upper bound (KL, DDR, norms, speed), and returns if all are positive. The
+ *   values become logarithms;
+ * - shares: other returns and changes of returns, and all returns of tests that compare changes of one run. Each
+ *   stratum is divided by its mean absolute value, so that no task outweighs the others.
+ * Plateaus have a margin of their own, of cells->x: a twentieth. Late gains (x) are divided by the mean gain of their
+ * cell since the start, such that the mean of x over the cell is the ratio of both means and its spread is that of the
+ * linearized ratio. A straight line has 0.25, a square root of time 0.15, its logarithm 0.1, a saturated run 0.
+ * A DDR or KL on the x axis (f->claim->key) becomes its logarithm. */
+void analysis_cells_scale(const AnalysisTable *table, AnalysisCells *cells, AnalysisClaimResult *f);
+/* Returns "ratio " and the like, which precede a value; "" for differences. */
+const char *analysis_comparison_prefix(AnalysisComparison comparison);
+/* Returns "difference", "ratio" or "share". */
+const char *analysis_comparison_name(AnalysisComparison comparison);
+/* Returns a value in the terms of the comparison: the ratio of its logarithm, else itself. */
+double analysis_comparison_shown(AnalysisComparison comparison, double value);
 
 #endif

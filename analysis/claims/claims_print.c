@@ -6,7 +6,6 @@
 
 #include "analysis/claims/claims.h"
 #include "analysis/claims/plans.h"
-#include "analysis/claims/scale.h"
 #include "analysis/claims/tests.h"
 #include "analysis/commands.h"
 #include "analysis/figures/figure.h"

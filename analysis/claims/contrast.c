@@ -1,6 +1,6 @@
 /* Linear contrasts of cell means and their t tests (contrast.h). Selection from the same data is corrected for: by
  * Bonferroni, or by testing against the strongest competitor. choices.c has the tests that select a best setting. */
-#include "analysis/claims/contrast_internal.h"
+#include "analysis/claims/contrast.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -52,10 +52,84 @@ AnalysisTestResult analysis_test_mean(const AnalysisCells *cells, const size_t *
  * maximum. */
 AnalysisTestResult analysis_test_end(const AnalysisCells *cells, bool high);
 /* Also tests that the end has stopped rising: cells->x, each run's late gain relative to all that its setting gained
- * (scale.h), is below the margin on average. */
+ * (claims.h), is below the margin on average. */
 AnalysisTestResult analysis_test_plateau(const AnalysisCells *cells, bool high, double margin);
 AnalysisTestResult analysis_test_robust(const AnalysisCells *cells, bool high);
 AnalysisTestResult analysis_test_same_best(const AnalysisCells *cells, double margin);
 AnalysisTestResult analysis_test_best_at(const AnalysisCells *cells, bool high);
+
+/* ---- shared by the files of tests -------------------------------------------------------------------------------- */
+
+/* Cells by their keys, and weights of pairs of cells. */
+
+/* Returns the distinct values of an array, ascending: [*found]; free() them. */
+double *analysis_distinct(const double *value, size_t count, size_t *found);
+/* Finds the cell of a stratum with this key and second key (NaN: any); SIZE_MAX: none. */
+size_t analysis_cell_find(const AnalysisCells *cells, size_t stratum, double key, double second);
+/* Adds sign x (cell a - cell b) to weight[cells], averaged over the strata that have both; returns their number. */
+size_t analysis_add_pair_weights(const AnalysisCells *cells, double key_a, double second_a, double key_b,
+                                 double second_b, double sign, double *weight);
+/* Tests whether all of `count` differences, weights[count][cells], are within the margin, each by two one-sided tests.
+ * A single difference that is significantly outside contradicts, with Bonferroni for their number. */
+AnalysisTestResult analysis_contrasts_within(const AnalysisCells *cells, const double *weights, size_t count,
+                                         double margin);
+
+/* ---- permute.c: permutation tests -------------------------------------------------------------------------------- */
+
+/* Permutation tests of claims (Fisher 1935): if the setting had no effect, the runs of a stratum would be exchangeable,
+ * so that the statistic is compared with its values under random permutations. Few runs have few permutations:
+ * analysis_permute_p_min returns the smallest possible probability. */
+
+/* Tests RISES (FALLS: exchange p_for and p_against). The statistic is P(a run of a larger key has a larger measure),
+ * ties counting 1/2, over the pairs of cells of each stratum, averaged over strata, and studentized. Runs are permuted
+ * between the cells of a stratum. Brunner and Munzel's (2000) t must agree, in case cells differ in spread or number of
+ * seeds. */
+AnalysisTestResult analysis_test_rises(const AnalysisCells *cells);
+
+/* Returns the smallest probability that RISES can give with n seeds in each of these cells. */
+double analysis_permute_p_min(const AnalysisCells *cells, size_t n);
+
+/* ---- levers.c: relations over a grid ----------------------------------------------------------------------------- */
+
+/* Tests of a relation between a measured x (the DDR) and the measure over the configurations of a grid.
+ *
+ * The configurations are no sample: they differ by a few levers, each of which moves x and the measure, and two that
+ * depend on the same lever are related whatever x does. So a lever counts as one observation: the slope of the
+ * measure over x within blocks of configurations that differ in this lever only. Student's t over the levers tests the
+ * mean slope (Ibragimov and Mueller 2010, J. Business & Economic Statistics 28:453, valid for slopes of unequal
+ * precision). If levers matter in directions that are unrelated to x, the nominal rate is significant; correlations
+ * within blocks, which end at 1, exceed it.
+ *
+ * A lever is a smallest set of settings in which two configurations of a stratum differ: ppo.epsilon, or env.num and
+ * ppo.num_steps if these change together. Each cell is a point, with its means of x and of the measure, which is
+ * ranked within the stratum except in MIDDLE. Strata with the same lever are averaged. */
+
+enum { ANALYSIS_LEVERS_MIN = 3 }; /* with two, Student's t has one degree of freedom */
+
+/* Tests UP (DOWN: exchange p_for and p_against): the mean slope of the measure. */
+AnalysisTestResult analysis_test_relation(const AnalysisTable *table, const AnalysisCells *cells);
+/* Tests GROWS: the mean slope of the final measure minus that with early[runs], the measure early in training. */
+AnalysisTestResult analysis_test_relation_grows(const AnalysisTable *table, const AnalysisCells *cells,
+                                             const double *early);
+/* Tests MIDDLE: the middle third of the stratum by x against each outer third, within the blocks of a lever; both
+ * differences must be significant. */
+AnalysisTestResult analysis_test_middle(const AnalysisTable *table, const AnalysisCells *cells);
+
+/* ---- curve.c: one curve for all settings ------------------------------------------------------------------------- */
+
+/* Test of a common curve: whether the score is the same function of x (the DDR), whichever setting changes x. A lever
+ * is the set of settings by which a configuration differs from the usual ones of its stratum, such as "ppo.epsilon", or
+ * "algo.name and ppo.com".
+ *
+ * For each lever, a cubic in log x is fitted to the means of all other configurations. Of the lever's configurations
+ * within the others' range of x, the mean distance from that curve must be within the margin, both for the lower half
+ * by x and for the upper half. Each mean is a linear contrast of cell means that treats x as known. */
+
+/* Computes the levers of a stratum's cells, as hashes of the settings that differ: lever[cells], 0 for the usual
+ * settings. */
+void analysis_curve_levers(const AnalysisTable *table, const AnalysisCells *cells, size_t stratum, uint64_t *lever);
+/* Runs the test. cells->x: log x of each run. result.strata: number of strata with at least two levers that could
+ * be compared. */
+AnalysisTestResult analysis_test_one_curve(const AnalysisTable *table, const AnalysisCells *cells, double margin);
 
 #endif

@@ -1,11 +1,10 @@
-/* Levers, the curve fitted to all configurations except a lever's, and the distances from it (curve.h). */
-#include "analysis/claims/curve.h"
+/* Levers, the curve fitted to all configurations except a lever's, and the distances from it (contrast.h). */
+#include "analysis/claims/contrast.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/claims/contrast_internal.h"
 #include "core/memory.h"
 
 enum { TERMS = 4, OTHERS_MIN = TERMS + 2, HALF_MIN = 1 };

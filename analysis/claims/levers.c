@@ -1,5 +1,5 @@
-/* Levers of a grid, their blocks and slopes, and the t tests over levers (levers.h). */
-#include "analysis/claims/levers.h"
+/* Levers of a grid, their blocks and slopes, and the t tests over levers (contrast.h). */
+#include "analysis/claims/contrast.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,8 +31,6 @@ static bool is_subset(const Settings *a, const Settings *b) {
     if (a->word[w] & ~b->word[w]) return false;
   return true;
 }
-
-static bool is_equal(const Settings *a, const Settings *b) { return memcmp(a, b, sizeof *a) == 0; }
 
 /* Returns the settings in which cells a and b differ, except the seed. */
 static Settings find_difference(const AnalysisTable *table, const AnalysisCells *cells, size_t a, size_t b) {
@@ -94,7 +92,7 @@ static bool set_slope_weights(const Points *p, const Settings *lever, const Sett
 /* Adds a slope. slope: [count] weights of the stratum's points. */
 static void add_slope(Levers *levers, const Settings *lever, const Points *p, const double *slope) {
   size_t i = 0;
-  while (i < levers->count && !is_equal(&levers->set[i], lever)) i++;
+  while (i < levers->count && memcmp(&levers->set[i], lever, sizeof *lever) != 0) i++;
   if (i == LEVERS_MAX) return;
   if (i == levers->count) levers->set[levers->count++] = *lever;
   for (size_t k = 0; k < p->count; k++) {

@@ -1,6 +1,6 @@
-/* Permutation test over runs (permute.h). Permutation `order` of stratum s is drawn by Philox
+/* Permutation test over runs (contrast.h). Permutation `order` of stratum s is drawn by Philox
  * (seed; order, s), so that p-values do not depend on the number of threads. */
-#include "analysis/claims/permute.h"
+#include "analysis/claims/contrast.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/claims/curve.h"
-#include "analysis/claims/scale.h"
+#include "analysis/claims/claims.h"
+#include "analysis/claims/contrast.h"
 #include "analysis/claims/tests.h"
-#include "core/config/origin.h"
+#include "core/config/config.h"
 #include "core/memory.h"
 #include "core/random.h"
 

@@ -16,7 +16,7 @@ void analysis_planned_add(AnalysisPlanned *planned, const CoreConfig *config, co
 void analysis_planned_name_parents(AnalysisPlanned *planned);
 void analysis_planned_free(AnalysisPlanned *planned);
 
-/* Values of a claim's measure over seeds, on the scale of comparison (scale.h): mean of bounded measures, and standard
+/* Values of a claim's measure over seeds, on the scale of comparison (claims.h): mean of bounded measures, and standard
  * deviation (of logarithms if by ratio). runs: number of runs that they are from; 0: assumed. */
 typedef struct AnalysisSpread { double center, sd; size_t runs; } AnalysisSpread;
 

@@ -1,5 +1,5 @@
-/* Scale of a claim's values (scale.h). */
-#include "analysis/claims/scale.h"
+/* Scale of a claim's values (claims.h). */
+#include "analysis/claims/claims.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* The test of each stratum, and their agreement (strata.h). */
-#include "analysis/claims/strata.h"
+/* The test of each stratum, and their agreement (tests.h). */
+#include "analysis/claims/tests.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 
 #include "analysis/claims/allowance.h"
 #include "analysis/claims/switches.h"
-#include "analysis/claims/tests.h"
 #include "core/memory.h"
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------- */

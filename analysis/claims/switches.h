@@ -15,7 +15,7 @@ void analysis_cells_merge_children(const AnalysisTable *table, AnalysisCells *ce
 bool analysis_switches_share_task(const AnalysisRun *a, const AnalysisRun *b, const char *key);
 
 /* Tests whether runs with a raised key end above their parent, and soon are: cells->x is each run's lead over its
- * parent a tenth of the budget after the switch (switch_leads.h). *parents: number of parents; fewer than
+ * parent a tenth of the budget after the switch (cells.h). *parents: number of parents; fewer than
  * ANALYSIS_SEEDS_MIN are not tested. */
 AnalysisTestResult analysis_test_switch_up(const AnalysisTable *table, const AnalysisCells *cells, size_t *parents);
 /* Tests whether runs with a raised (sign 1) or lowered (-1) key end within `margin` of runs with that key from the

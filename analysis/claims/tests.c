@@ -3,10 +3,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "analysis/claims/curve.h"
-#include "analysis/claims/levers.h"
-#include "analysis/claims/permute.h"
+#include "analysis/claims/contrast.h"
 #include "analysis/claims/switches.h"
 #include "core/memory.h"
 
@@ -158,4 +157,28 @@ AnalysisTestResult analysis_test_run(AnalysisTest test, const AnalysisTable *tab
     case ANALYSIS_TESTS: break;
   }
   return ANALYSIS_NOT_TESTED;
+}
+
+#define CLAIM_LIMIT(id, words)
+static const char *const test_limits[ANALYSIS_TESTS] = {
+#define TEST_LIMIT(test, words) [ANALYSIS_TEST_##test] = words,
+#include "analysis/claims/limits.def"
+#undef TEST_LIMIT
+};
+#undef CLAIM_LIMIT
+
+#define TEST_LIMIT(test, words)
+static const struct { const char *id, *words; } claim_limits[] = {
+#define CLAIM_LIMIT(id, words) {#id, words},
+#include "analysis/claims/limits.def"
+#undef CLAIM_LIMIT
+};
+#undef TEST_LIMIT
+
+const char *analysis_test_limit(AnalysisTest test) { return test_limits[test]; }
+
+const char *analysis_claim_limit(const AnalysisClaim *claim) {
+  for (size_t i = 0; i < sizeof claim_limits / sizeof *claim_limits; i++)
+    if (strcmp(claim_limits[i].id, claim->id) == 0) return claim_limits[i].words;
+  return NULL;
 }

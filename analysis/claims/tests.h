@@ -31,4 +31,23 @@ bool analysis_test_is_plateau(AnalysisTest test);
 AnalysisTestResult analysis_test_run(AnalysisTest test, const AnalysisTable *table, const AnalysisCells *cells,
                                      double margin, size_t *seeds);
 
+/* Returns the limit of a test, which completes "It cannot tell"; NULL: same as the previous test. */
+const char *analysis_test_limit(AnalysisTest test);
+/* Returns a limit of one claim in addition to its test's; NULL: none. */
+const char *analysis_claim_limit(const AnalysisClaim *claim);
+
+/* ---- strata.c: agreement of tasks -------------------------------------------------------------------------------- */
+
+/* Agreement of a claim's tasks: the test of each stratum, and whether the verdict holds without any one of them. */
+
+/* Tests all strata together and each alone, and sets f->interval, strata, p_for, p_against, tasks and disagree.
+ *
+ * A side of the claim is shown if the strata together show it, and still do without the stratum that shows it most: the
+ * partial conjunction of Benjamini and Heller (2008, Biometrics 64:1215) for two strata, so that none decides alone.
+ * p_for and p_against are the larger of both probabilities. If some strata significantly show one side and some the
+ * other (Bonferroni over strata), they disagree, and there is no verdict.
+ *
+ * Strata of switches that differ only in the checkpoint (init.*) are one task. */
+void analysis_strata_test(const AnalysisTable *table, const AnalysisCells *cells, AnalysisClaimResult *f);
+
 #endif

@@ -11,7 +11,7 @@
 #include "analysis/runs/measures.h"
 #include "analysis/statistics/interval.h"
 #include "core/command/options.h"
-#include "core/config/task.h"
+#include "core/config/config.h"
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/terminal.h"

@@ -5,15 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/commands.h"
-#include "analysis/commands/export_file.h"
+#include "analysis/commands/export.h"
 #include "analysis/commands/export_runs.h"
-#include "analysis/commands/mlflow.h"
-#include "analysis/commands/tensorboard.h"
-#include "analysis/plot/csv.h"
+#include "analysis/plot/number_text.h"
+#include "analysis/runs/membership.h"
 #include "analysis/runs/select.h"
-#include "analysis/runs/sweep_names.h"
 #include "core/command/options.h"
 #include "core/json.h"
 #include "core/memory.h"
@@ -281,4 +280,27 @@ int analysis_export(int argc, char **argv) {
      "tensorboard, mlflow: every Nth iteration, and the last (default: 1)"},
     {0}};
   return core_options_run(&manual, table, argc, argv, answer, &request);
+}
+
+/* ---- files of all exporters -------------------------------------------------------------------------------------- */
+
+int export_file_begin(const char *path, ExportFile *file) {
+  int fd;
+  TRY(core_files_path(file->path, "%s", path));
+  TRY(core_files_path(file->temporary, "%s.%ld", path, (long)getpid()));
+  TRY(core_files_open(file->temporary, CORE_FILES_NEW, &fd));
+  file->stream = fdopen(fd, "w");
+  if (file->stream) return CORE_OK;
+  close(fd);
+  return core_error_errno(CORE_FAIL, "cannot write %s", file->temporary);
+}
+
+int export_file_end(ExportFile *file, int code) {
+  const bool failed = ferror(file->stream) != 0;
+  if (fclose(file->stream) != 0 || failed)
+    code = code == CORE_OK ? core_error_errno(CORE_FAIL, "cannot write %s", file->path) : code;
+  if (code == CORE_OK && rename(file->temporary, file->path) < 0)
+    code = core_error_errno(CORE_FAIL, "cannot write %s", file->path);
+  if (code != CORE_OK) unlink(file->temporary);
+  return code;
 }

@@ -45,14 +45,6 @@ static void print_summary(const StoreCheck *check, const Report *report, const c
   if (report->repair) printf("%lld mended\n", (long long)check->repaired);
 }
 
-static void print_json(const StoreCheck *check, Report *report) {
-  json_t *root = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:O}", "runs", (json_int_t)check->runs, "iterations",
-                           (json_int_t)check->iterations, "evaluations", (json_int_t)check->evaluations, "logs",
-                           (json_int_t)check->logs, "repairable", (json_int_t)check->repairable, "repaired",
-                           (json_int_t)check->repaired, "findings", report->list);
-  core_json_print(root);
-}
-
 /* Makes a backup, repairs the rows, then imports again. */
 static int repair(StoreDatabase *database, const char *path, const char *root, Report *report, StoreCheck *check) {
   char copy[CORE_PATH_MAX];
@@ -88,8 +80,13 @@ static int check(const char *path, Report *report) {
   store_database_close(&database);
   if (code != CORE_OK) return code;
 
-  if (report->json) print_json(&result, report);
-  else print_summary(&result, report, path);
+  if (report->json) {
+    json_t *object = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:O}", "runs", (json_int_t)result.runs, "iterations",
+                               (json_int_t)result.iterations, "evaluations", (json_int_t)result.evaluations, "logs",
+                               (json_int_t)result.logs, "repairable", (json_int_t)result.repairable, "repaired",
+                               (json_int_t)result.repaired, "findings", report->list);
+    core_json_print(object);
+  } else print_summary(&result, report, path);
 
   int64_t left = result.findings[STORE_DAMAGE] + result.findings[STORE_WARNING] - result.repaired;
   if (result.shorter > 0)

@@ -1,6 +1,6 @@
 /* `analyze sql results.db "SELECT ..."`. After the import the database is opened read-only, so that no statement can
  * change it. */
-#include "analysis/commands/sql.h"
+#include "analysis/commands.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/plot/csv.h"
+#include "analysis/plot/number_text.h"
 #include "analysis/runs/select.h"
 #include "core/command/options.h"
 #include "core/json.h"

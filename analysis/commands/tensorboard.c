@@ -1,14 +1,13 @@
 /* Event files: TFRecord records (tensorflow.org, "TFRecord and tf.train.Example": length, its CRC, data, its CRC,
  * where the CRC is Castagnoli's, rotated and shifted), each an Event (tensorflow/core/util/event.proto,
  * summary.proto; TensorBoard's hparams plugin_data.proto). Field numbers are from those files. */
-#include "analysis/commands/tensorboard.h"
+#include "analysis/commands/export.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/commands/export_file.h"
 #include "analysis/commands/export_runs.h"
 #include "core/config/config.h"
 #include "core/protobuf.h"
@@ -58,12 +57,6 @@ static CoreText begin_event(double wall_s, int64_t step) {
   core_protobuf_double(&event, 1, wall_s);
   core_protobuf_int(&event, 2, step);
   return event;
-}
-
-static void write_version(Board *board, double wall_s) {
-  CoreText event = begin_event(wall_s, 0);
-  core_protobuf_text(&event, 3, "brain.Event:2");
-  write_event(board, &event);
 }
 
 /* Appends a Summary.Value with a number. */
@@ -280,7 +273,9 @@ static int write_run(Board *board, const ExportRun *run) {
   TRY(core_files_path(path, "%s/%s", directory, EVENTS));
   TRY(export_file_begin(path, &file));
   board->stream = file.stream;
-  write_version(board, run->started_s);
+  CoreText event = begin_event(run->started_s, 0);
+  core_protobuf_text(&event, 3, "brain.Event:2");
+  write_event(board, &event);
   write_settings(board, run);
   int code = write_iterations(board, run);
   if (code == CORE_OK) code = write_evaluations(board, run);

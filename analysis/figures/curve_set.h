@@ -107,4 +107,14 @@ void analysis_curve_set_interval(const AnalysisCurveSet *set, CoreText *text);
 /* Appends the lines as pictures of braille characters, for stdout's width and height, with a line about the runs. */
 void analysis_curve_set_append_terminal(const AnalysisCurveSet *set, CoreText *text);
 
+/* ---- curve_styles.c: colors and line styles ---------------------------------------------------------------------- */
+
+typedef struct AnalysisLineStyle { AnalysisMark mark; AnalysisLine line; } AnalysisLineStyle;
+
+/* Returns the style of each group; free() it. A switched run (Fig. 3a) has the color of its current settings, not of
+ * its parent's; it is dashed, in a pattern for each of up to three parents, and a run from the start is thin. */
+AnalysisLineStyle *analysis_curve_styles(const AnalysisCurveSet *set);
+/* Adds the legend block of the switched family: the colors, and the two line styles. */
+void analysis_curve_switch_legend(const AnalysisCurveSet *set, AnalysisPlot *plot);
+
 #endif

@@ -1,5 +1,5 @@
-/* Colors and line styles of curves (curve_styles.h). */
-#include "analysis/figures/curve_styles.h"
+/* Colors and line styles of curves (curve_set.h). */
+#include "analysis/figures/curve_set.h"
 
 #include <stdio.h>
 #include <stdlib.h>

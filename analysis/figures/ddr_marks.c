@@ -1,5 +1,5 @@
-/* Markers of dots (ddr_marks.h). All seeds of a configuration have the same marker. */
-#include "analysis/figures/ddr_marks.h"
+/* Markers of dots (ddr.h). All seeds of a configuration have the same marker. */
+#include "analysis/figures/ddr.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,10 +10,10 @@
 #include <time.h>
 
 #include "analysis/figures/papers.h"
-#include "analysis/plot/csv.h"
-#include "analysis/plot/render.h"
+#include "analysis/plot/number_text.h"
+#include "analysis/plot/plot.h"
 #include "analysis/runs/codes.h"
-#include "analysis/runs/sweep_cover.h"
+#include "analysis/runs/membership.h"
 #include "core/memory.h"
 #include "core/unicode.h"
 #include "core/version.h"
@@ -84,10 +84,6 @@ static int count_level_sets(const AnalysisContext *context, LevelSets *sets) {
   return code;
 }
 
-static int asked_without_any(const AnalysisContext *context) {
-  return context->request->level_set ? analysis_context_need_evaluations(context) : CORE_OK;
-}
-
 /* Resolves --level-set other: the name, if all runs have the same first set that they are not trained on, else the
  * placeholder for each run's own; NULL if none has one. */
 static const char *other_set(const LevelSets *sets) {
@@ -107,7 +103,7 @@ static int choose_level_set(AnalysisContext *context) {
   TRY(count_level_sets(context, &sets));
 
   context->level_sets = sets.count;
-  if (sets.count == 0) return asked_without_any(context);
+  if (sets.count == 0) return context->request->level_set ? analysis_context_need_evaluations(context) : CORE_OK;
 
   size_t usual = 0;
   const char *names[LEVEL_SETS], *asked = context->request->level_set, *chosen = NULL;

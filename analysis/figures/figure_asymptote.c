@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "analysis/figures/curve_set.h"
-#include "analysis/figures/curve_styles.h"
-#include "analysis/plot/csv.h"
+#include "analysis/plot/number_text.h"
 #include "analysis/statistics/asymptote.h"
 #include "core/memory.h"
 #include "core/terminal.h"

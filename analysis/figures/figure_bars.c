@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "analysis/figures/figure.h"
-#include "analysis/plot/csv.h"
+#include "analysis/plot/number_text.h"
 #include "analysis/figures/scored.h"
-#include "analysis/plot/thin.h"
+#include "analysis/plot/mean_line.h"
 #include "analysis/statistics/stratified.h"
 #include "analysis/runs/tasks.h"
 #include "core/memory.h"

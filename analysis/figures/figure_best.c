@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/figures/curve_set.h"
-#include "analysis/plot/csv.h"
+#include "analysis/plot/number_text.h"
 #include "analysis/runs/budget.h"
 #include "analysis/runs/tasks.h"
 #include "analysis/statistics/winner.h"
@@ -55,7 +55,7 @@ static int choose_value(Best *b) {
   if (!b->key) return CORE_OK;
 
   double low = INFINITY, high = -INFINITY;
-  b->is_number = b->key->kind == CORE_CONFIG_INT || b->key->kind == CORE_CONFIG_REAL;
+  b->is_number = core_config_is_number(b->key->kind);
   for (size_t g = 0; g < b->groups.count && b->is_number; g++) {
     const double value = analysis_key_number(b->groups.groups[g].config, b->key);
     b->is_number = isfinite(value);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/figures/figure.h"
-#include "analysis/plot/csv.h"
+#include "analysis/plot/number_text.h"
 #include "analysis/runs/coverage.h"
 #include "analysis/runs/tasks.h"
 #include "core/memory.h"

@@ -6,10 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "analysis/figures/curve_styles.h"
 #include "analysis/figures/curve_set.h"
-#include "analysis/plot/thin.h"
-#include "analysis/plot/csv.h"
+#include "analysis/plot/mean_line.h"
+#include "analysis/plot/number_text.h"
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/terminal.h"

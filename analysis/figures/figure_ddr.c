@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "analysis/figures/ddr.h"
-#include "analysis/figures/ddr_marks.h"
 #include "analysis/figures/figure.h"
-#include "analysis/plot/thin.h"
-#include "analysis/plot/csv.h"
-#include "analysis/plot/render.h"
+#include "analysis/plot/mean_line.h"
+#include "analysis/plot/number_text.h"
+#include "analysis/plot/plot.h"
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/terminal.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/figures/figure.h"
-#include "analysis/plot/csv.h"
+#include "analysis/plot/number_text.h"
 #include "analysis/figures/scored.h"
 #include "core/memory.h"
 #include "core/terminal.h"

@@ -8,7 +8,7 @@
 
 #include "analysis/figures/figure.h"
 #include "analysis/plot/mean_line.h"
-#include "analysis/plot/csv.h"
+#include "analysis/plot/number_text.h"
 #include "analysis/runs/measures.h"
 #include "analysis/runs/tasks.h"
 #include "core/memory.h"

@@ -6,7 +6,7 @@
 
 #include "analysis/figures/figure.h"
 #include "analysis/plot/mean_line.h"
-#include "analysis/plot/csv.h"
+#include "analysis/plot/number_text.h"
 #include "core/memory.h"
 #include "store/database/query.h"
 #include "store/runlog/runlog.h"

@@ -56,9 +56,6 @@ static void rank(AnalysisSearch *s) {
   }
 }
 
-/* Whether every combination of values has a score, so that importance is exact. */
-static bool is_exact(const AnalysisSearch *s) { return s->trials.is_complete && s->valued == s->trials.count; }
-
 /* Computes the exact importance over a complete grid, whose trials are in the order of its cells. */
 static void explain_grid(AnalysisSearch *s) {
   static const AnalysisResampling resampling = {REPLICATES, 0.95, BOOTSTRAP_SEED};
@@ -92,7 +89,7 @@ static void explain(AnalysisSearch *s) {
   const size_t axes = s->trials.space.count;
   s->main = core_memory_allocate(axes * sizeof *s->main);
   s->pair = core_memory_allocate(axes * axes * sizeof *s->pair);
-  if (is_exact(s)) {
+  if (s->trials.is_complete && s->valued == s->trials.count) { /* every combination of values has a score */
     explain_grid(s);
     return;
   }

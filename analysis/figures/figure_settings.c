@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "analysis/figures/figure.h"
-#include "analysis/plot/csv.h"
+#include "analysis/plot/number_text.h"
 #include "analysis/figures/scored.h"
-#include "analysis/plot/thin.h"
+#include "analysis/plot/mean_line.h"
 #include "analysis/runs/tasks.h"
 #include "core/memory.h"
 #include "core/terminal.h"
@@ -273,14 +273,6 @@ static void make_csv(const Settings *s, CoreText *csv) {
   core_text_free(&value);
 }
 
-static int draw(const Settings *s) {
-  CoreText csv = {0};
-  AnalysisPlot *plot = make_plot(s);
-  make_csv(s, &csv);
-  return analysis_figure_write(&s->context, plot, analysis_scored_query,
-                               s->bootstrap ? analysis_bootstrap_description : analysis_interval_description, &csv);
-}
-
 static void print_table(const Settings *s) {
   char column[96], text[64];
   CoreText value = {0};
@@ -376,7 +368,11 @@ static int answer(void *figure, const char **operands, size_t count) {
   if (!s->request.json) print_table(s);
   fflush(stdout);
 
-  return draw(s);
+  CoreText csv = {0};
+  AnalysisPlot *plot = make_plot(s);
+  make_csv(s, &csv);
+  return analysis_figure_write(&s->context, plot, analysis_scored_query,
+                               s->bootstrap ? analysis_bootstrap_description : analysis_interval_description, &csv);
 }
 
 static const CoreManual manual = {

@@ -6,7 +6,7 @@
 
 #include "analysis/figures/figure.h"
 #include "analysis/figures/scored.h"
-#include "analysis/plot/csv.h"
+#include "analysis/plot/number_text.h"
 #include "core/memory.h"
 #include "core/terminal.h"
 #include "core/unicode.h"
@@ -306,14 +306,6 @@ static void print_narrow(const Table *t) {
   free(keys);
 }
 
-static void print_wide(const Table *t) {
-  CoreTable *table = core_table_create(headers, COLUMNS);
-  for (size_t g = 0; g < t->groups.count; g++)
-    for (size_t c = 0; c < COLUMNS; c++) core_table_cell(table, "%s", t->cells[g][c]);
-  core_table_print(table, stdout);
-  core_table_destroy(&table);
-}
-
 static void print_table(const Table *t) {
   CoreText text = {0};
   if (t->request.json) {
@@ -331,7 +323,13 @@ static void print_table(const Table *t) {
   }
 
   if (is_too_wide(t)) print_narrow(t);
-  else print_wide(t);
+  else {
+    CoreTable *table = core_table_create(headers, COLUMNS);
+    for (size_t g = 0; g < t->groups.count; g++)
+      for (size_t c = 0; c < COLUMNS; c++) core_table_cell(table, "%s", t->cells[g][c]);
+    core_table_print(table, stdout);
+    core_table_destroy(&table);
+  }
 
   analysis_describe_runs(&t->context, &text);
   core_text_append(&text, ".");

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/figures/search_internal.h"
-#include "analysis/plot/csv.h"
+#include "analysis/plot/number_text.h"
 #include "core/memory.h"
 
 /* ---- parts ----------------------------------------------------------------------------------------------------- */

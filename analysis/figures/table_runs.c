@@ -7,7 +7,7 @@
 
 #include "analysis/commands.h"
 #include "analysis/figures/figure.h"
-#include "analysis/plot/csv.h"
+#include "analysis/plot/number_text.h"
 #include "analysis/runs/codes.h"
 #include "analysis/runs/measures.h"
 #include "core/json.h"

@@ -9,7 +9,6 @@
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/protobuf.h"
-#include "sweep/program/event_scalars.h"
 #include "sweep/program/events.h"
 #include "sweep/program/file.h"
 
@@ -36,12 +35,6 @@ static bool find_field(const CoreProtobufField *message, uint64_t number, CorePr
   return is_found;
 }
 
-static void append_number(CoreText *text, double value) {
-  json_t *number = core_json_real(value);
-  core_json_append(number, 0, text);
-  json_decref(number);
-}
-
 /* Sets a hyperparameter of the HParams plugin: an entry of a map to google.protobuf.Value. */
 static void set_entry(ImportRun *run, const CoreProtobufField *entry) {
   CoreProtobufField name, value, field;
@@ -51,8 +44,11 @@ static void set_entry(ImportRun *run, const CoreProtobufField *entry) {
   const bool is_string = find_field(&value, STRUCT_STRING, &field);
   if (is_string) core_text_append_bytes(&text, (const char *)field.bytes, field.size);
   else if (find_field(&value, STRUCT_BOOL, &field)) core_text_append(&text, field.integer ? "true" : "false");
-  else if (find_field(&value, STRUCT_NUMBER, &field)) append_number(&text, core_protobuf_real(&field));
-  else core_text_append(&text, "none");
+  else if (find_field(&value, STRUCT_NUMBER, &field)) {
+    json_t *number = core_json_real(core_protobuf_real(&field));
+    core_json_append(number, 0, &text);
+    json_decref(number);
+  } else core_text_append(&text, "none");
   import_set(run, (const char *)name.bytes, name.size, core_text_string(&text), is_string);
   core_text_free(&text);
 }

@@ -102,11 +102,6 @@ static bool read_item(const CoreProtobufField *message, char separator, Item *it
   return item->name.length > 0 && item->value;
 }
 
-static void free_item(Item *item) {
-  core_text_free(&item->name);
-  json_decref(item->value);
-}
-
 /* Calls on_item with each item `number` of a message. */
 static void read_items(const CoreProtobufField *message, uint64_t number, char separator,
                        void (*on_item)(void *context, const char *name, const json_t *value), void *context) {
@@ -116,7 +111,8 @@ static void read_items(const CoreProtobufField *message, uint64_t number, char s
   while (core_protobuf_next(&next, end, &field)) {
     if (field.number != number || field.wire != CORE_PROTOBUF_LENGTH) continue;
     if (read_item(&field, separator, &item)) on_item(context, core_text_string(&item.name), item.value);
-    free_item(&item);
+    core_text_free(&item.name);
+    json_decref(item.value);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "analysis/plot/plot.h"
 #include "analysis/runs/curve.h"
 #include "analysis/runs/group.h"
+#include "analysis/runs/lines.h"
 #include "core/terminal.h"
 
 typedef struct AnalysisMeanLine {
@@ -28,5 +29,17 @@ void analysis_mean_line_cells(const AnalysisMeanLine *line, int digits, CoreTabl
 int analysis_mean_line_check_groups(const AnalysisGrouping *groups);
 /* Adds the line styles of the configurations to the legend; nothing for a single one. */
 void analysis_mean_line_legend(AnalysisPlot *plot, const AnalysisGrouping *groups, AnalysisMark plain);
+
+/* ---- lines of several configurations ----------------------------------------------------------------------------- */
+
+/* Legends, CSV fields and captions of lines that represent several configurations (analysis/runs/lines.h). */
+
+/* Adds the groups to the legend, under the names of their families if these have several groups. */
+void analysis_thin_legend(const AnalysisGrouping *grouping, const AnalysisMark *marks, bool line, AnalysisPlot *plot);
+/* Appends the group's values of the grouping's keys, each after a comma; empty for a key that it averages over. */
+void analysis_thin_csv(const AnalysisGrouping *grouping, size_t group, CoreText *csv);
+/* Appends the settings of lines and panels, and those that are averaged over: "Lines: lr; averaged over eps. ". facet:
+ * [family] the key of the panels, or NULL for none. */
+void analysis_thin_describe(const AnalysisGrouping *grouping, const CoreConfigRow *const *facet, CoreText *text);
 
 #endif

@@ -113,8 +113,7 @@ static double ramp_position(size_t rank, size_t count, const AnalysisStyle *styl
 
 static bool keys_are_numbers(const AnalysisFamily *family) {
   for (size_t k = 0; k < family->key_count; k++) {
-    CoreConfigKind kind = family->keys[k]->kind;
-    if (kind != CORE_CONFIG_INT && kind != CORE_CONFIG_REAL) return false;
+    if (!core_config_is_number(family->keys[k]->kind)) return false;
   }
   return family->key_count > 0;
 }

@@ -1,5 +1,5 @@
 /* Model of a figure (panels, points, curves, legend and caption) and the gnuplot script that draws it. Computes the
- * layout itself, because gnuplot's own legends overlap data. Runs nothing; render.h does. Text may come from users:
+ * layout itself, because gnuplot's own legends overlap data. Only render.c runs a program. Text may come from users:
  * it reaches gnuplot only inside single quotes, without markup. */
 #ifndef ANALYSIS_PLOT_H
 #define ANALYSIS_PLOT_H
@@ -71,5 +71,17 @@ void analysis_plot_caption(AnalysisPlot *plot, const char *text);
 /* Appends the complete script, which draws <name>.svg and .png, and .pdf if gnuplot has pdfcairo, into the current
  * directory. header: lines that become comments. */
 void analysis_plot_script(AnalysisPlot *plot, const char *name, const char *header, CoreText *script);
+
+/* ---- render.c ---------------------------------------------------------------------------------------------------- */
+
+/* Files of a plot: <directory>/<name>.gp .csv .svg .png, and .pdf if gnuplot supports it. gnuplot is started without a
+ * shell, in a temporary directory, on the script that is kept. Each file contains its provenance (SVG <desc>, PNG
+ * text, PDF and other comments). */
+
+/* Writes the files; creates the directory. name: a constant ("curves"); provenance: lines without markup; csv:
+ * without its comment lines. CORE_FAIL: the directory cannot be written, or gnuplot is missing or failed (.gp and
+ * .csv exist already). */
+int analysis_render(AnalysisPlot *plot, const char *directory, const char *name, const char *provenance,
+                    const char *csv);
 
 #endif

@@ -1,6 +1,6 @@
-/* Writes the files of a figure (render.h). Images are made in a temporary directory and then moved, so that an
+/* Writes the files of a figure (plot.h). Images are made in a temporary directory and then moved, so that an
  * interrupted call leaves no incomplete image. */
-#include "analysis/plot/render.h"
+#include "analysis/plot/plot.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,6 @@
 #include "core/files.h"
 #include "core/memory.h"
 #include "core/process.h"
-#include "core/program.h"
 #include "core/unicode.h"
 
 extern char **environ;

@@ -7,7 +7,6 @@
 
 #include "analysis/report/report.h"
 #include "analysis/runs/membership.h"
-#include "analysis/runs/sweep_cover.h"
 #include "core/error.h"
 #include "core/memory.h"
 

@@ -1,5 +1,5 @@
-/* Selects runs by tags, pins and code (annotated.h). Values are bound, never part of a statement. */
-#include "analysis/runs/annotated.h"
+/* Selects runs by tags, pins and code (select.h). Values are bound, never part of a statement. */
+#include "analysis/runs/select.h"
 
 #include <string.h>
 

@@ -8,6 +8,7 @@
 #include "analysis/runs/select.h"
 #include "analysis/statistics/interval.h"
 #include "core/text.h"
+#include "store/database/database.h"
 #include "store/database/query.h"
 
 /* Column and the constant statement that reads it for one run (?1) and level set (?2), in the order of iterations:
@@ -46,5 +47,15 @@ int analysis_abscissa_find(const char *name, AnalysisAbscissa *abscissa);
  * value. */
 int analysis_column_read(const AnalysisColumn *column, StoreQuery *query, const AnalysisRun *run,
                          const char *level_set, AnalysisAbscissa abscissa, AnalysisCurve *curve, size_t *infinite);
+
+/* ---- programs.c -------------------------------------------------------------------------------------------------- */
+
+/* Users' programs whose runs are in the database ([program] of their experiment files). */
+
+/* Registers their settings as keys, which --group, --where and --x accept, and names of the table metric as columns,
+ * which --y accepts. */
+int analysis_programs_know(StoreDatabase *database);
+/* Registers the names of one run's metrics as columns. */
+int analysis_programs_know_run(StoreDatabase *database, const char *run);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/runs/parents.h"
+#include "analysis/runs/select.h"
 #include "core/error.h"
 #include "core/memory.h"
 

@@ -33,7 +33,7 @@ typedef struct AnalysisGrouping {
 
 /* Groups runs by the values of keys. keys: "key,key"; "task": all settings of the task; "none": a single group;
  * NULL: all keys that vary among the runs except the seed. For scaled runs NULL means scale.scheme and scale.factor,
- * not the settings derived from them. For a selection with sweeps (sweep_cover.h) NULL also groups by sweep, if the
+ * not the settings derived from them. For a selection with sweeps (membership.h) NULL also groups by sweep, if the
  * sweeps have different tasks or differ in more settings than the runs of one of them. CORE_USAGE: an unknown key.
  * The selection must outlive the grouping. Free it with analysis_grouping_free. */
 int analysis_group_runs(const AnalysisSelection *selection, const char *keys, AnalysisGrouping *grouping);

@@ -34,16 +34,12 @@ static size_t find_places(const Merge *m, const CoreConfigRow *row, size_t *plac
   return distinct;
 }
 
-static bool is_number(const CoreConfigRow *row) {
-  return row->kind == CORE_CONFIG_INT || row->kind == CORE_CONFIG_REAL;
-}
-
 /* Splits the buckets by the values of a key. */
 static void split_buckets(Merge *m, const CoreConfigRow *row, size_t most) {
   size_t *places = core_memory_allocate((m->end - m->first + 1) * sizeof *places);
   const size_t values = find_places(m, row, places);
   for (size_t i = 0; i < m->end - m->first; i++) {
-    const bool merges = values > most && is_number(row);
+    const bool merges = values > most && core_config_is_number(row->kind);
     m->bucket[i] = m->bucket[i] * (merges ? most : values) + (merges ? places[i] * most / values : places[i]);
   }
   free(places);
@@ -100,7 +96,8 @@ static void note_averaged(Merge *m, size_t family, const CoreConfigRow *const *k
     bool kept = false;
     const size_t distinct = find_places(m, of->keys[k], NULL);
     for (size_t i = 0; i < key_count; i++) kept |= keys[i] == of->keys[k];
-    if (!kept || (distinct > most && is_number(of->keys[k]))) of->averaged[of->averaged_count++] = of->keys[k];
+    if (!kept || (distinct > most && core_config_is_number(of->keys[k]->kind)))
+      of->averaged[of->averaged_count++] = of->keys[k];
   }
   for (size_t k = 0; k < key_count; k++) of->keys[k] = keys[k];
   of->key_count = key_count;

@@ -79,7 +79,7 @@ int analysis_lines_rank(const AnalysisSelection *selection, const AnalysisGroupi
 
 const AnalysisCandidate *analysis_lines_select(const AnalysisCandidate *list, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    const bool number = list[i].key->kind == CORE_CONFIG_INT || list[i].key->kind == CORE_CONFIG_REAL;
+    const bool number = core_config_is_number(list[i].key->kind);
     if (list[i].values > 1 && (list[i].values <= ANALYSIS_LINES_MAX || number)) return &list[i];
   }
   return NULL;

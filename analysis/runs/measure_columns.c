@@ -1,5 +1,5 @@
-/* Averages columns over the last quarter of each run (measure_columns.h). */
-#include "analysis/runs/measure_columns.h"
+/* Averages columns over the last quarter of each run (measures.h). */
+#include "analysis/runs/measures.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* Reads coverage columns at equal numbers of states (measure_coverage.h). */
-#include "analysis/runs/measure_coverage.h"
+/* Reads coverage columns at equal numbers of states (measures.h). */
+#include "analysis/runs/measures.h"
 
 #include <math.h>
 #include <stdlib.h>

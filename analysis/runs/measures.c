@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "analysis/runs/budget.h"
-#include "analysis/runs/measure_columns.h"
-#include "analysis/runs/measure_coverage.h"
 #include "analysis/runs/normalized.h"
 #include "core/memory.h"
 #include "core/text.h"
@@ -31,8 +29,6 @@ const char *analysis_measure_label(AnalysisMeasure measure) {
   return measure < ANALYSIS_MEASURES ? measures[measure].words : analysis_measure_columns_label(measure);
 }
 
-static bool is_rate(AnalysisMeasure measure) { return measure <= ANALYSIS_MEASURE_early; }
-
 bool analysis_measure_is_score(AnalysisMeasure measure) { return measure <= ANALYSIS_MEASURE_normalized_score; }
 
 bool analysis_measure_is_return(AnalysisMeasure measure) {
@@ -43,7 +39,7 @@ AnalysisRange analysis_measure_range(AnalysisMeasure measure, const AnalysisRunM
                                      size_t count) {
   const bool normalized = measure == ANALYSIS_MEASURE_normalized_score;
   if (measure >= ANALYSIS_MEASURES) return analysis_column_range(analysis_measure_columns_get(measure), false);
-  for (size_t i = 0; i < count && (is_rate(measure) || normalized); i++) {
+  for (size_t i = 0; i < count && (measure <= ANALYSIS_MEASURE_early || normalized); i++) {
     const AnalysisRunMetrics *m = &measured[run ? run[i] : i];
     if (isnan(m->value[measure])) continue;
     if (!m->rated || (normalized && m->normalized)) return ANALYSIS_RANGE_FREE;

@@ -2,10 +2,11 @@
  * advice. */
 #ifndef ANALYSIS_MEASURES_H
 #define ANALYSIS_MEASURES_H
+#include "analysis/runs/columns.h"
 #include "analysis/runs/select.h"
 #include "analysis/statistics/interval.h"
 
-/* core/config/measures.def lists and describes the measures. Further ones are columns, by name (measure_columns.h). */
+/* core/config/measures.def lists and describes the measures. Further ones are columns, by name (measure_columns.c). */
 typedef enum AnalysisMeasure {
 #define X(name, words, range) ANALYSIS_MEASURE_##name,
 #include "core/config/measures.def"
@@ -51,5 +52,32 @@ AnalysisRange analysis_measure_range(AnalysisMeasure measure, const AnalysisRunM
  * solve rate is 0 and a return NaN, which comparisons replace by their lowest value. */
 int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *selection, const char *level_set,
                            double budget, AnalysisRunMetrics **measured);
+
+/* ---- measure_coverage.c ------------------------------------------------------------------------------------------ */
+
+/* State coverage as a measure of runs. The share of visited cells grows with the number of states, so
+ * runs are compared at equal numbers. */
+
+/* Reads value[count] of the runs run[count] of the selection: coverage_50 (a random projection;
+ * trainer/rollout/coverage.h) at the smallest number of states that any of these runs with the same task and budget
+ * (train.total_steps) had when it reached the budget. NaN: not measured, or not yet at that number. Runs that
+ * diverged or failed early are ignored, because all others would be compared at their few states. */
+int analysis_coverage_read(StoreDatabase *database, const AnalysisSelection *selection,
+                           const AnalysisRunMetrics *measured, const size_t *run, size_t count, double *value);
+
+/* ---- measure_columns.c ------------------------------------------------------------------------------------------- */
+
+/* Measures that are columns of results.db or metrics by name: means over the last quarter of a run. */
+
+/* Finds the measure of a column (analysis_column_find), or of "metric.NAME", which needs no registration. At most
+ * ANALYSIS_MEASURE_COLUMNS exist at a time: a further one replaces the oldest. CORE_USAGE: there is no such column. */
+int analysis_measure_columns_find(const char *name, AnalysisMeasure *measure);
+/* Returns the column of a measure beyond those of measures.def. */
+const AnalysisColumn *analysis_measure_columns_get(AnalysisMeasure measure);
+const char *analysis_measure_columns_label(AnalysisMeasure measure);
+
+/* Sets the values of all measures found so far. level_set as for analysis_measures_read. */
+int analysis_measure_columns_read(StoreDatabase *database, const AnalysisSelection *selection, const char *level_set,
+                                  AnalysisRunMetrics *measured);
 
 #endif

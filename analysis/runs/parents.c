@@ -1,9 +1,9 @@
-/* Describes parents of runs (parents.h). */
-#include "analysis/runs/parents.h"
+/* Describes parents of runs (select.h). */
+#include "analysis/runs/select.h"
 
 #include <string.h>
 
-#include "core/config/origin.h"
+#include "core/config/config.h"
 #include "core/error.h"
 #include "store/database/query.h"
 

@@ -1,10 +1,9 @@
-/* Reads configurations of runs of the trainer and of programs from results.db (programs.h, parents.h). */
-#include "analysis/runs/programs.h"
+/* Reads configurations of runs of the trainer and of programs from results.db (columns.h, select.h). */
+#include "analysis/runs/columns.h"
 
 #include <stdio.h>
 
-#include "analysis/runs/columns.h"
-#include "analysis/runs/parents.h"
+#include "analysis/runs/select.h"
 #include "core/config/script.h"
 #include "core/error.h"
 #include "core/text.h"

@@ -9,13 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/runs/annotated.h"
 #include "analysis/runs/budget.h"
 #include "analysis/runs/codes.h"
+#include "analysis/runs/columns.h"
 #include "analysis/runs/group.h"
-#include "analysis/runs/parents.h"
-#include "analysis/runs/programs.h"
-#include "analysis/runs/sweep_names.h"
+#include "analysis/runs/membership.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/unicode.h"
@@ -232,8 +230,7 @@ static int condition_parse(const char *given, Condition *condition) {
   CoreText text = {0};
   int code = analysis_find_key(name, &condition->row);
 
-  bool number =
-    code == CORE_OK && (condition->row->kind == CORE_CONFIG_INT || condition->row->kind == CORE_CONFIG_REAL);
+  bool number = code == CORE_OK && core_config_is_number(condition->row->kind);
   if (number && strcmp(equals + 1, "mode") == 0) condition->extreme = MODE;
   else if (number) condition->extreme = strcmp(equals + 1, "max") == 0 ? 1 : strcmp(equals + 1, "min") == 0 ? -1 : 0;
 

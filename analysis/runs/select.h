@@ -39,7 +39,7 @@ typedef struct AnalysisRun {
   char commit[48];        /* commit of the trainer; "" if unknown */
   size_t code;            /* index in the selection's codes, from 1; 0: none or unknown */
   char parent[CORE_RUN_ID]; /* run whose checkpoint it started from; "" if none */
-  size_t sweep;           /* index in the selection's sweeps, from 1; 0: none or unknown (sweep_cover.h) */
+  size_t sweep;           /* index in the selection's sweeps, from 1; 0: none or unknown (membership.h) */
 } AnalysisRun;
 
 /* Run excluded because it duplicates another one: same seed, and only differences that no run reads. */
@@ -57,7 +57,7 @@ typedef struct AnalysisSelection {
   size_t copies;
   AnalysisCode *code;     /* [codes] distinct codes of all runs of the sweep, including excluded ones */
   size_t codes;
-  char **sweep;           /* [sweeps] names of the fewest sweeps that contain all runs (sweep_cover.h) */
+  char **sweep;           /* [sweeps] names of the fewest sweeps that contain all runs (membership.h) */
   size_t sweeps;
   size_t repeats;         /* number of trailing runs that repeat earlier ones (analysis_selection_repeat) */
   char *asked_sweeps;     /* names given with --sweep, comma-separated; NULL: all */
@@ -69,7 +69,7 @@ typedef struct AnalysisSelection {
 
 /* Selects runs. sweep: comma-separated names; NULL: all sweeps. where: conditions "key=value"; those on the same key
  * are alternatives, those on different keys must all hold; the value of a number may be max, min or mode, of
- * the sweep's runs that meet the conditions on other keys. tag=NAME, pinned=yes and code=HASH: see annotated.h. Of
+ * the sweep's runs that meet the conditions on other keys. tag=NAME, pinned=yes and code=HASH: see annotated.c. Of
  * duplicate runs the one with the most progress is kept, since they use the same random numbers and are not
  * independent seeds. CORE_USAGE: an unknown sweep or key (with the nearest), or an invalid value. CORE_FAIL: no run
  * is left; the message says whether the database is empty or which values the key has. */
@@ -114,5 +114,32 @@ const char *analysis_key_value(const AnalysisConfig *config, const CoreConfigRow
 const char *analysis_key_own_value(const AnalysisConfig *config, const CoreConfigRow *row, CoreText *text);
 /* Returns a run's value of a numeric key; NaN if the key does not apply. */
 double analysis_key_number(const AnalysisConfig *config, const CoreConfigRow *row);
+
+/* ---- annotated.c ------------------------------------------------------------------------------------------------- */
+
+/* Conditions on annotations, --where tag=NAME and --where pinned=yes, and on code, --where code=HASH. */
+
+/* Whether "key=value" is such a condition. No setting has these names. */
+bool analysis_is_annotation(const char *pair);
+
+/* Keeps the runs that meet these conditions among where[count]; ignores others. A run has its own tags and those of
+ * its sweeps, it is pinned if a sweep has pinned it, and its code is given by the first digits of the hash.
+ * Conditions on the same key are alternatives. Appends "; tag=paper" to `filter`. CORE_USAGE: an invalid value.
+ * CORE_FAIL: no run is left; the message lists the existing tags. */
+int analysis_filter_annotated(StoreDatabase *database, const char *const *where, size_t count,
+                            AnalysisSelection *selection, CoreText *filter);
+
+/* ---- parents.c --------------------------------------------------------------------------------------------------- */
+
+/* Runs that start from another run (init.from = run:<id>@<iteration>): describes the parent in the same way for all
+ * seeds, "com 8 at 1430", so that it groups and labels like any other setting. */
+
+/* Parses a configuration of results.db, {"env":{"num":2048,...},...}; missing settings have their defaults.
+ * CORE_FAIL: invalid JSON. */
+int analysis_config_from_json(const char *text, CoreConfig *config);
+
+/* Records the parents' ids (AnalysisRun.parent), and replaces config.init.from of the selection's runs by the
+ * settings in which the parent differs and the iteration. Leaves it unchanged if the parent is not in the database. */
+int analysis_parents_name(StoreDatabase *database, AnalysisSelection *selection);
 
 #endif

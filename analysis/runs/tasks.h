@@ -4,7 +4,7 @@
 #include "analysis/runs/select.h"
 #include "analysis/statistics/interval.h"
 #include "analysis/statistics/scores.h"
-#include "core/config/task.h"
+#include "core/config/config.h"
 
 /* Numbers the tasks in the order of their first appearance, task_of[run] from 0; returns their number. */
 size_t analysis_tasks_find(const AnalysisSelection *selection, size_t *task_of);

@@ -4,7 +4,7 @@
  * without influence explains 0 on average. Pure functions over arrays. */
 #ifndef ANALYSIS_ANOVA_H
 #define ANALYSIS_ANOVA_H
-#include "analysis/statistics/replicates.h"
+#include "analysis/statistics/statistics.h"
 
 /* Runs of a complete grid. Cells are numbered with the last setting running fastest. Owns nothing. */
 typedef struct AnalysisGrid {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analysis/statistics/interval.h"
-#include "analysis/statistics/replicates.h"
+#include "analysis/statistics/statistics.h"
 #include "analysis/statistics/stratified.h"
 #include "core/memory.h"
 
@@ -75,16 +75,12 @@ static void resample(const AnalysisRunCurves *curves, const AnalysisResampling *
   }
 }
 
-/* Whether there are enough runs for an interval (interval.h). */
-static bool has_runs(const AnalysisRunCurves *curves) {
-  const AnalysisScores scores = {NULL, curves->first, curves->tasks};
-  return analysis_interval_has_runs(&scores);
-}
-
 static AnalysisInterval interval_of(const AnalysisRunCurves *curves, double center, const double *value,
                                     const AnalysisResampling *resampling) {
   const double level = resampling->level;
-  const double widening = has_runs(curves) ? analysis_replicates_widening(curves->first, curves->tasks, level) : NAN;
+  const AnalysisScores scores = {NULL, curves->first, curves->tasks};
+  const bool has_runs = analysis_interval_has_runs(&scores);
+  const double widening = has_runs ? analysis_replicates_widening(curves->first, curves->tasks, level) : NAN;
   AnalysisInterval interval = analysis_replicates_interval(center, value, resampling->replicates, level, widening);
   interval.n = curves->first[curves->tasks];
   return interval;

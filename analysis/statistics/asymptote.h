@@ -1,10 +1,9 @@
 /* Asymptotes and crossing budgets of learning curves, with intervals from a bootstrap of whole runs, stratified by task
- * (stratified.h, replicates.h). Pure functions over arrays; they use all of OpenMP's threads and give the same bits
+ * (stratified.h, statistics.h). Pure functions over arrays; they use all of OpenMP's threads and give the same bits
  * with any number. */
 #ifndef ANALYSIS_ASYMPTOTE_H
 #define ANALYSIS_ASYMPTOTE_H
 #include "analysis/statistics/growth.h"
-#include "analysis/statistics/replicates.h"
 #include "analysis/statistics/statistics.h"
 
 /* Maximum number of curves of a task. More runs are averaged in this many groups, whose means are resampled. */

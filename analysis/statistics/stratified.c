@@ -237,22 +237,6 @@ typedef struct PointScores {
   size_t n, tasks;
 } PointScores;
 
-static PointScores point_scores_create(size_t n, size_t tasks) {
-  return (PointScores){.score = core_memory_allocate((n + 1) * sizeof(double)),
-                       .first = core_memory_allocate((tasks + 1) * sizeof(size_t)),
-                       .run = core_memory_allocate((n + 1) * sizeof(size_t)),
-                       .count = core_memory_allocate((n + 1) * sizeof(uint32_t)),
-                       .mean = core_memory_allocate((tasks + 1) * sizeof(double))};
-}
-
-static void point_scores_free(PointScores *point) {
-  free(point->score);
-  free(point->first);
-  free(point->run);
-  free(point->count);
-  free(point->mean);
-}
-
 static void point_scores_fill(PointScores *point, const double *score, const size_t *first, size_t tasks) {
   point->n = point->tasks = point->first[0] = 0;
   for (size_t t = 0; t < tasks; t++) {
@@ -287,7 +271,11 @@ void analysis_stratified_curve(const double *score, size_t points, const size_t 
 #pragma omp parallel
   {
     double *value = core_memory_allocate((replicates + 1) * sizeof *value);
-    PointScores point = point_scores_create(n, tasks);
+    PointScores point = {.score = core_memory_allocate((n + 1) * sizeof(double)),
+                         .first = core_memory_allocate((tasks + 1) * sizeof(size_t)),
+                         .run = core_memory_allocate((n + 1) * sizeof(size_t)),
+                         .count = core_memory_allocate((n + 1) * sizeof(uint32_t)),
+                         .mean = core_memory_allocate((tasks + 1) * sizeof(double))};
 #pragma omp for schedule(static)
     for (size_t r = 0; r < replicates; r++)
       analysis_stratified_draw(first, tasks, seed, (uint32_t)r, 0, drawn + r * n);
@@ -297,7 +285,11 @@ void analysis_stratified_curve(const double *score, size_t points, const size_t 
       interval[p] = point_interval(&point, aggregate, drawn, n, replicates, level, value);
     }
     free(value);
-    point_scores_free(&point);
+    free(point.score);
+    free(point.first);
+    free(point.run);
+    free(point.count);
+    free(point.mean);
   }
 
   free(drawn);

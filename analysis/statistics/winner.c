@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/statistics/interval.h"
-#include "analysis/statistics/replicates.h"
+#include "analysis/statistics/statistics.h"
 #include "analysis/statistics/stratified.h"
 #include "core/memory.h"
 

@@ -2,10 +2,10 @@
  * draws the runs of every candidate, stratified by task, and chooses its own best, so that the choice is part of the
  * interval.
  * A candidate's resampled mean keeps the direction of its distance from the mean, widened by Student's t for few runs
- * (replicates.h). Pure functions over arrays. */
+ * (statistics.h). Pure functions over arrays. */
 #ifndef ANALYSIS_WINNER_H
 #define ANALYSIS_WINNER_H
-#include "analysis/statistics/replicates.h"
+#include "analysis/statistics/statistics.h"
 
 /* Runs of all candidates, sorted by candidate and task: those of one task are a stratum. Owns nothing. */
 typedef struct AnalysisCandidates {

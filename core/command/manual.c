@@ -1,5 +1,5 @@
 /* Manual pages: the sections of --help (help.h) between the header and the references of man(1). */
-#include "core/command/manual.h"
+#include "core/command/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>

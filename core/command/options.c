@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 
 #include "core/command/completion.h"
-#include "core/command/manual.h"
 #include "core/memory.h"
 #include "core/terminal.h"
 #include "core/text.h"

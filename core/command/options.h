@@ -95,4 +95,7 @@ int core_options_report(const char *program, int code);
  * /dev/full`) into CORE_FAIL with a message, reports errors, and returns the exit code. */
 int core_options_finish(const char *program, int code);
 
+/* Writes the pages into `directory`, which is created if missing. CORE_FAIL: the message names the file. */
+int core_manual_write(const CoreProgram *program, const char *directory);
+
 #endif

@@ -142,17 +142,15 @@ const CoreConfigRow *core_config_find(const char *name) {
   return NULL;
 }
 
-static bool is_number(CoreConfigKind kind) { return kind == CORE_CONFIG_INT || kind == CORE_CONFIG_REAL; }
-
 /* Finds the setting that a number of a program can be compared with. NULL: none. */
 static const CoreConfigRow *find_equivalent_number(const char *name, CoreConfigKind kind) {
-  const CoreConfigRow *row = is_number(kind) ? core_config_find_equivalent(name) : NULL;
-  return row && row->identity && is_number(row->kind) ? row : NULL;
+  const CoreConfigRow *row = core_config_is_number(kind) ? core_config_find_equivalent(name) : NULL;
+  return row && row->identity && core_config_is_number(row->kind) ? row : NULL;
 }
 
 static CoreConfigKind wider_kind(CoreConfigKind a, CoreConfigKind b) {
   if (a == b) return a;
-  return is_number(a) && is_number(b) ? CORE_CONFIG_REAL : CORE_CONFIG_STRING;
+  return core_config_is_number(a) && core_config_is_number(b) ? CORE_CONFIG_REAL : CORE_CONFIG_STRING;
 }
 
 const CoreConfigRow *core_config_add_program_row(const char *name, CoreConfigKind kind, const char *choices,

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/json.h"
 #include "core/help.h"
 #include "core/ini.h"
+#include "core/json.h"
 #include "core/text.h"
 
 enum { CORE_CONFIG_TEXT = 256, CORE_RUN_ID = 17 /* 16 hex digits and NUL */ };
@@ -40,6 +40,10 @@ typedef struct CoreConfig {
 typedef enum CoreConfigKind {
   CORE_CONFIG_INT, CORE_CONFIG_REAL, CORE_CONFIG_BOOL, CORE_CONFIG_ENUM, CORE_CONFIG_STRING
 } CoreConfigKind;
+
+static inline bool core_config_is_number(CoreConfigKind kind) {
+  return kind == CORE_CONFIG_INT || kind == CORE_CONFIG_REAL;
+}
 
 typedef struct CoreConfigRow {
   const char *name;      /* "ppo.epsilon" */
@@ -163,5 +167,28 @@ int64_t core_config_iterations(const CoreConfig *config);                /* ceil
 
 void core_config_help(CoreHelp *help);  /* table of settings for `trainer --help` */
 void core_config_to_markdown(CoreText *text); /* docs/config.md */
+
+/* ---- origins of initial weights ---------------------------------------------------------------------------------- */
+
+/* Origin of a run's initial weights (init.from): "run:<id>", "run:<id>@<iteration>", or the path of a checkpoint. */
+
+typedef struct CoreOrigin {
+  bool is_run;             /* whether the origin is a run; else it is the path of a file */
+  char run[CORE_RUN_ID];
+  int64_t iteration;       /* -1: the newest checkpoint */
+} CoreOrigin;
+
+/* Parses init.from. CORE_USAGE: it starts with "run:", but is not of the form above. */
+int core_origin_parse(const char *text, CoreOrigin *origin);
+
+/* ---- tasks ------------------------------------------------------------------------------------------------------- */
+
+/* The task of a run: the settings that define what it is trained on. Scores are compared only within a task. */
+
+/* Comma-separated list of these settings: "env.task,env.levels,...". */
+extern const char core_config_task_keys[];
+
+/* Whether both configurations have the same task. */
+bool core_config_is_same_task(const CoreConfig *a, const CoreConfig *b);
 
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/config/config.h"
-#include "core/config/origin.h"
 #include "core/schedule.h"
 
 /* Appends the divisors of `total` nearest to `divisor`, below and above: "32 or 64". */
@@ -110,8 +109,6 @@ static int check_without_envs(const CoreConfig *config) {
   return core_schedule_parse("sgd.learning_rate", config->sgd.learning_rate, &schedule);
 }
 
-static bool has_generator(const char *task) { return strncmp(task, "random_", strlen("random_")) == 0; }
-
 /* Checks that an episode fits into the steps played on a level; otherwise hard levels would never finish an episode. */
 static int check_length(const char *name, int64_t steps, int64_t max_steps) {
   if (steps >= max_steps) return CORE_OK;
@@ -124,7 +121,7 @@ static int check_curriculum(const CoreConfig *config) {
   int64_t searched = config->sfl.num_batches * config->sfl.batch_size;
 
   if (!core_config_has_curriculum(config)) return CORE_OK;
-  if (!has_generator(config->env.task))
+  if (strncmp(config->env.task, "random_", strlen("random_")) != 0)
     return core_error(CORE_USAGE, "env.curriculum = sfl needs a level generator, which env.task = %s lacks; set "
                       "env.task to random_s, random_m or random_l", config->env.task);
   if (strcmp(config->env.reset, "level_set") != 0)

@@ -41,10 +41,6 @@ static const CoreConfigRow *rule_key[RULE_COUNT];
 static double rule_number[RULE_COUNT];           /* value of a rule whose key is numeric */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static bool is_number(const CoreConfigRow *row) {
-  return row->kind == CORE_CONFIG_INT || row->kind == CORE_CONFIG_REAL;
-}
-
 /* Whether `name` is the setting, or the "section.*" that contains it. */
 static bool matches_row(const char *name, size_t length, const CoreConfigRow *row) {
   const size_t section = strlen(row->section);
@@ -82,7 +78,7 @@ static void initialize(void) {
   for (size_t r = 0; r < RULE_COUNT; r++) {
     rule_key[r] = core_config_find(rules[r].key);
     CORE_CHECK(rule_key[r] != NULL);
-    if (is_number(rule_key[r])) CORE_CHECK(core_text_to_real(rules[r].values, &rule_number[r]));
+    if (core_config_is_number(rule_key[r]->kind)) CORE_CHECK(core_text_to_real(rules[r].values, &rule_number[r]));
     add_rule_to_names(r, rules[r].settings);
   }
   add_rule_to_names(RULE_COUNT, free_settings);
@@ -113,14 +109,9 @@ static size_t find_excluding_rule(const CoreConfig *config, const CoreConfigRow 
   return RULE_COUNT;
 }
 
-/* Whether a program reads the setting: its own settings, train.seed and algo.name (the program's name). */
-static bool is_read_by_program(const CoreConfig *config, const CoreConfigRow *row) {
-  if (row->is_program) return core_script_value(config->program, row) != NULL;
-  return strcmp(row->name, "train.seed") == 0 || strcmp(row->name, "algo.name") == 0;
-}
-
 bool core_config_is_read(const CoreConfig *config, const CoreConfigRow *row) {
-  if (config->program || row->is_program) return is_read_by_program(config, row);
+  if (row->is_program) return core_script_value(config->program, row) != NULL;
+  if (config->program) return strcmp(row->name, "train.seed") == 0 || strcmp(row->name, "algo.name") == 0;
   return find_excluding_rule(config, row) == RULE_COUNT;
 }
 
@@ -210,4 +201,14 @@ void core_config_start_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
   core_config_hash(&text, id);
   core_text_free(&text);
   core_text_free(&value);
+}
+
+const char core_config_task_keys[] =
+  "env.task,env.levels,env.morphologies,env.difficulty,env.size,env.level_count";
+
+bool core_config_is_same_task(const CoreConfig *a, const CoreConfig *b) {
+  if (a->program || b->program) return a->program && b->program; /* programs are scored by one metric, the goal */
+  return strcmp(a->env.task, b->env.task) == 0 && strcmp(a->env.levels, b->env.levels) == 0 &&
+         strcmp(a->env.morphologies, b->env.morphologies) == 0 && strcmp(a->env.difficulty, b->env.difficulty) == 0 &&
+         strcmp(a->env.size, b->env.size) == 0 && a->env.level_count == b->env.level_count;
 }

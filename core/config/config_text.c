@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/config/config.h"
 #include "core/config/config_internal.h"
 #include "core/config/script.h"
+#include "core/error.h"
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/terminal.h"
@@ -340,4 +342,21 @@ json_t *core_config_setting_json(const CoreConfig *config, const CoreConfigRow *
   json_t *value = core_json_text(core_config_get(config, row, &text));
   core_text_free(&text);
   return value;
+}
+
+enum { ID_DIGITS = CORE_RUN_ID - 1 };
+
+int core_origin_parse(const char *text, CoreOrigin *origin) {
+  static const char prefix[] = "run:";
+  *origin = (CoreOrigin){.iteration = -1};
+  if (strncmp(text, prefix, strlen(prefix)) != 0) return CORE_OK;
+  const char *id = text + strlen(prefix), *end = id + strspn(id, "0123456789abcdef");
+  if (end - id != ID_DIGITS || (*end && *end != '@'))
+    return core_error(CORE_USAGE, "init.from = %.80s: expected run:<id> or run:<id>@<iteration>, where <id> has %d "
+                      "hexadecimal digits", text, ID_DIGITS);
+  origin->is_run = true;
+  memcpy(origin->run, id, ID_DIGITS);
+  if (*end && (!core_text_to_int(end + 1, &origin->iteration) || origin->iteration < 0))
+    return core_error(CORE_USAGE, "init.from = %.80s: '%.40s' is not an iteration", text, end + 1);
+  return CORE_OK;
 }

@@ -159,7 +159,7 @@ static void append_hydra_quoted(CoreText *text, const char *value) {
 static void add_override(Words *words, const CoreScriptSetting *setting, const char *value) {
   CoreText text = {0};
   core_text_appendf(&text, "%s=", setting->row->name);
-  const bool is_number = setting->kind == CORE_CONFIG_INT || setting->kind == CORE_CONFIG_REAL;
+  const bool is_number = core_config_is_number(setting->kind);
   const bool is_plain_choice = setting->kind == CORE_CONFIG_ENUM && *value && !value[strspn(value,
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@+")];
   if (is_number || is_plain_choice || is_hydra_word(value) || is_hydra_list(value)) core_text_append(&text, value);

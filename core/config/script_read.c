@@ -200,7 +200,7 @@ static int check_step(const CoreScript *program) {
 
   const CoreScriptSetting *setting = core_script_find(program, name);
   if (!setting) return core_error(CORE_USAGE, "step = %.80s: [settings] has no %s", text, name);
-  if (setting->kind == CORE_CONFIG_INT || setting->kind == CORE_CONFIG_REAL) return CORE_OK;
+  if (core_config_is_number(setting->kind)) return CORE_OK;
   return core_error(CORE_USAGE, "step = %.80s: %s is not a number", text, name);
 }
 

@@ -49,7 +49,7 @@ void core_script_to_ini(const CoreScript *program, CoreText *text) {
   for (size_t i = 0; i < definition->setting_count; i++) {
     const CoreScriptSetting *setting = &definition->settings[i];
     const char *value = program->values[i]->written;
-    const bool is_number = setting->kind == CORE_CONFIG_INT || setting->kind == CORE_CONFIG_REAL;
+    const bool is_number = core_config_is_number(setting->kind);
     core_text_appendf(text, "%s = ", setting->row->name);
     if (is_number) core_text_append(text, value);
     else if (setting->kind == CORE_CONFIG_ENUM) append_choices(text, setting->choices, value);

@@ -7,7 +7,6 @@
 
 #include "core/random.h"
 #include "core/search/search.h"
-#include "core/search/sobol.h"
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 

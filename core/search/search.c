@@ -273,10 +273,6 @@ static int check_range(const Line *line) {
   return CORE_OK;
 }
 
-static bool is_number(const CoreConfigRow *row) {
-  return row->kind == CORE_CONFIG_INT || row->kind == CORE_CONFIG_REAL;
-}
-
 static int read_range(Line *line, char *text) {
   CoreSearchAxis *axis = line->axis;
   const char *numbers = NULL;
@@ -293,7 +289,7 @@ static int read_range(Line *line, char *text) {
     return core_ini_error(line->ini, line->entry, "%s = %.60s: expected a range, as 1 .. 8 or log 1e-5 .. 1e-2, or a "
                           "choice, as choice 8, 64; one value for all trials belongs into [%s]", axis->row->name, text,
                           axis->row->section);
-  if (!is_number(axis->row))
+  if (!core_config_is_number(axis->row->kind))
     return core_ini_error(line->ini, line->entry, "%s is not a number, so it has no range; write choice and its values",
                           axis->row->name);
 

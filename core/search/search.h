@@ -28,7 +28,7 @@
 #include "core/text.h"
 
 enum {
-  CORE_SEARCH_AXES_MAX = 32,       /* settings of a search: the dimensions of sobol.h */
+  CORE_SEARCH_AXES_MAX = 32,       /* settings of a search: the dimensions of sobol.c */
   CORE_SEARCH_CHOICES_MAX = 64,    /* values of a choice */
   CORE_SEARCH_TRIALS_MAX = 1000000,
   CORE_SEARCH_MEASURE = 160,       /* length of a goal's name with its NUL */
@@ -128,11 +128,17 @@ double core_search_unit(const CoreSearchAxis *axis, double coordinate);
 bool core_search_is_active(const CoreSearch *search, size_t axis, const double *coordinate);
 
 /* Draws trial `trial` into coordinate[count], NaN for inactive axes. Random points: Philox keyed by (sweep, search,
- * setting) with the trial as counter. Sobol' points (sobol.h) are XORed with a number of the same key (digital shift;
+ * setting) with the trial as counter. Sobol' points (sobol.c) are XORed with a number of the same key (digital shift;
  * L'Ecuyer & Lemieux 2002), so that no trial is at a bound. The first trials of a tpe search are random. */
 void core_search_draw(const CoreSearch *search, const char *sweep, const char *name, int64_t trial,
                       double *coordinate);
 /* Returns the Philox seed of a setting of a search; setting "": of the search itself. */
 uint64_t core_search_seed(const char *sweep, const char *name, const char *setting);
+
+enum { CORE_SOBOL_DIMENSIONS = 32 };
+
+/* Returns coordinate `dimension` of point `index` as a 32-bit binary fraction, in Gray code order (Antonov & Saleev
+ * 1979) like scipy.stats.qmc.Sobol without scrambling. Point 0 is the origin. */
+uint32_t core_sobol(uint32_t index, size_t dimension);
 
 #endif

@@ -1,5 +1,5 @@
 /* Computes Sobol' points one by one without state, with one XOR per digit of the index. Called by draw.c. */
-#include "core/search/sobol.h"
+#include "core/search/search.h"
 
 #include "core/error.h"
 

@@ -46,7 +46,7 @@ typedef struct SimBatchOptions {
   SimActionSpace actions;
   SimReset reset;
   SimSize new_size;          /* slots that new levels use; all 0: the set's */
-  /* device only: the set becomes this many slots for levels drawn on the device (level_device.h), of which the host has
+  /* device only: the set becomes this many slots for levels drawn on the device (batch_device.h), of which the host has
    * no copy: they cannot be replaced or read by sim_batch_get_world. The given levels only determine the observed
    * features. 0: the set is the given levels */
   int drawn_slots;
@@ -149,5 +149,12 @@ int sim_batch_load(SimBatch *batch, const void *state, size_t bytes); /* CORE_US
 int64_t sim_batch_nonfinite(const SimBatch *batch);
 /* Copies world w's current bodies, joints and thrusters into a level (drawing, tests). */
 void sim_batch_get_world(const SimBatch *batch, int world, SimLevel *level);
+
+/* ---- batch_cpu.c ------------------------------------------------------------------------------------------------- */
+
+/* Steps like sim_batch_step and also returns what an auto-reset overwrites: final_observations [world][length], the
+ * last observation of every episode that ended in this step. Rows of other worlds are left unchanged. NULL: not
+ * wanted. */
+void sim_batch_step_final(SimBatch *batch, const void *actions, const SimStepOut *out, float *final_observations);
 
 #endif

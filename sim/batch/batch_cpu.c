@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "sim/batch/batch_cpu.h"
+#include "sim/batch/batch.h"
 #include "sim/batch/batch_internal.h"
 #include "sim/batch/batch_world.h"
 #include "sim/simd/block.h"
@@ -113,12 +113,6 @@ SimTaskResult sim_batch_step_world(SimBatch *batch, int w, const SimCommand *com
   return sim_task_step(&batch->rules, &batch->models[world->level], world, command, scratch);
 }
 
-static void next_episode(SimBatch *batch, int w) {
-  SimWorld *world = &batch->worlds[w];
-  world->episode++;
-  sim_batch_start_world(batch, w, world->keeps_level ? world->level : draw_level(batch, w));
-}
-
 /* Destinations of a step's results. */
 typedef struct Outputs {
   const SimStepOut *out;
@@ -133,15 +127,12 @@ static void finish_step(SimBatch *batch, int w, const SimTaskResult *result, con
   if (batch->options.done_reason && result->late && out->done) out->done[w] = 2;
   if (result->done) observe(batch, w, shown, outputs->final_observations);
   const bool starts = result->done && batch->options.auto_reset;
-  if (starts) next_episode(batch, w);
+  if (starts) {
+    SimWorld *world = &batch->worlds[w];
+    world->episode++;
+    sim_batch_start_world(batch, w, world->keeps_level ? world->level : draw_level(batch, w));
+  }
   observe(batch, w, starts ? NULL : shown, out->observations);
-}
-
-static int64_t step_alone(SimBatch *batch, int w, const void *actions, const Outputs *outputs, SimScratch *scratch) {
-  const SimCommand command = sim_task_command(batch->options.actions, actions, (size_t)w);
-  SimTaskResult result = sim_batch_step_world(batch, w, &command, scratch);
-  finish_step(batch, w, &result, NULL, outputs);
-  return result.nonfinite;
 }
 
 /* from this number on, the levels' constants exceed the near caches */
@@ -235,7 +226,12 @@ static void step_all(SimBatch *batch, const void *actions, const Outputs *output
           step_block(batch, first, worlds - first < each ? worlds - first : each, actions, outputs, &memory->block);
     } else {
 #pragma omp for schedule(static)
-      for (int w = 0; w < worlds; w++) nonfinite += step_alone(batch, w, actions, outputs, &memory->scratch);
+      for (int w = 0; w < worlds; w++) {
+        const SimCommand command = sim_task_command(batch->options.actions, actions, (size_t)w);
+        const SimTaskResult result = sim_batch_step_world(batch, w, &command, &memory->scratch);
+        finish_step(batch, w, &result, NULL, outputs);
+        nonfinite += result.nonfinite;
+      }
     }
   }
 

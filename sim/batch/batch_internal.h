@@ -3,6 +3,7 @@
 #define SIM_BATCH_INTERNAL_H
 #include "core/device/arena.h"
 #include "sim/batch/batch.h"
+#include "sim/batch/filter.h"
 #include "sim/simd/block.h"
 #include "sim/task/observe.h"
 #include "sim/task/task.h"
@@ -93,5 +94,15 @@ int sim_batch_prepare_new(SimBatch *batch, int w);
 void sim_batch_start_world(SimBatch *batch, int w, int level);
 /* Runs one environment step of world w, without auto-reset. The scratch holds the contacts of the last physics step. */
 SimTaskResult sim_batch_step_world(SimBatch *batch, int w, const SimCommand *command, SimScratch *scratch);
+
+/* ---- filter.c, for level_stream.c -------------------------------------------------------------------------------- */
+
+enum { SIM_FILTER_WORLDS_MAX = 256 }; /* worlds of the batch that plays levels */
+
+/* Plays every world without actions for SIM_FILTER_STEPS environment steps and writes whether its first episode ended
+ * at the goal: solved [world]. The batch must have just been reset and have no auto-reset. */
+void sim_filter_play_noop(SimBatch *batch, uint8_t *solved);
+/* Plays one level in the same way, on this thread. */
+bool sim_filter_solves_itself(const SimLevel *level);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "core/random.h"
-#include "sim/batch/filter_internal.h"
+#include "sim/batch/batch_internal.h"
 #include "sim/batch/filter_key.h"
 #include "sim/batch/level_stream.h"
 #include "sim/levels/generate.h"
@@ -116,17 +116,13 @@ static int allocate_levels(SimSize size, int64_t count, SimLevelSet *set) {
   return CORE_OK;
 }
 
-static void draw(SimLevelSet *set, uint64_t seed, uint32_t first, int count) {
-#pragma omp parallel for schedule(dynamic, 16)
-  for (int i = 0; i < count; i++) sim_generate_level(set->size, seed, first + (uint32_t)i, &set->level[i]);
-  set->count = count;
-}
-
 /* Draws 2 * keep levels into the set's memory and moves the chosen ones to its front. */
 static int draw_filtered(SimLevelSet *set, uint64_t seed, uint32_t first, int keep) {
   int count = SIM_FILTER_RATIO * keep;
   uint8_t *solved = core_memory_allocate((size_t)count);
-  draw(set, seed, first, count);
+#pragma omp parallel for schedule(dynamic, 16)
+  for (int i = 0; i < count; i++) sim_generate_level(set->size, seed, first + (uint32_t)i, &set->level[i]);
+  set->count = count;
   int code = sim_filter_noop(set, solved);
   if (code == CORE_OK) choose(set, seed, first, solved, keep);
   free(solved);

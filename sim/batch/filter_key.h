@@ -6,7 +6,8 @@
 #include "core/random.h"
 #include "sim/batch/filter.h"
 #include "sim/batch/level_stream.h"
-#include "sim/levels/generate_internal.h"
+#include "sim/levels/generate.h"
+#include "sim/levels/generate_joint.h"
 
 #define SIM_FILTER_SOLVED_WEIGHT 0.001
 #define SIM_FILTER_SOLVED_REWARD 0.5f /* a first episode whose last reward exceeds this counts as solved */

@@ -8,7 +8,7 @@
 
 #include "core/memory.h"
 #include "sim/batch/batch.h"
-#include "sim/batch/filter_internal.h"
+#include "sim/batch/batch_internal.h"
 #include "sim/batch/filter_key.h"
 #include "sim/levels/generate.h"
 

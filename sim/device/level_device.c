@@ -37,13 +37,6 @@ static size_t fewer(size_t a, size_t b) { return a < b ? a : b; }
 
 static bool filters(const SimBatch *batch) { return batch->options.reset == SIM_RESET_NEW_FILTERED; }
 
-/* One group more than the slots need, since a range may begin within a group. */
-static void choose_capacity(const SimBatch *batch, SimLevelDevice *levels) {
-  const size_t groups = (size_t)batch->level_count / SIM_GROUP_KEPT + 2;
-  levels->groups = batch->options.drawn_slots > 0 ? fewer(groups, GROUPS_MAX) : 0;
-  levels->capacity = levels->groups * PLAYED_FIRST;
-}
-
 /* Creates as many slots as worlds that the device steps at once: the number of tasks depends on episodes, not on
  * worlds. */
 static int create_filter_batch(const SimBatch *batch, SimLevelDevice *levels) {
@@ -125,7 +118,10 @@ int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelD
   created->device = device;
   created->arena = core_arena_create("random levels");
   core_arena_set_device(created->arena, device);
-  choose_capacity(batch, created);
+  /* One group more than the slots need, since a range may begin within a group. */
+  const size_t groups = (size_t)batch->level_count / SIM_GROUP_KEPT + 2;
+  created->groups = batch->options.drawn_slots > 0 ? fewer(groups, GROUPS_MAX) : 0;
+  created->capacity = created->groups * PLAYED_FIRST;
   register_memory(batch, created);
   TRY(core_arena_commit(created->arena));
   TRY(sim_batch_device_slots(batch->new_size, device, &created->slots));

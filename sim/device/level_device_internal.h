@@ -2,7 +2,7 @@
 #ifndef SIM_LEVEL_DEVICE_INTERNAL_H
 #define SIM_LEVEL_DEVICE_INTERNAL_H
 #include "sim/batch/batch_internal.h"
-#include "sim/device/level_device.h"
+#include "sim/device/batch_device.h"
 #include "sim/device/level_kernels.h"
 
 /* A batch's memory for generating levels; NULL where it generates none. */

@@ -1,8 +1,9 @@
 /* Pictures of worlds: a level, or the current state of a world (sim_batch_get_world), as a short list of filled shapes
- * in world meters, in Kinetix' colors (its kinetix/render/renderer_pixels.py). draw_svg.h and draw_image.h encode
- * sheets of such drawings. */
+ * in world meters, in Kinetix' colors (its kinetix/render/renderer_pixels.py). draw_svg.c and draw_image.h
+ * encode sheets of such drawings. */
 #ifndef SIM_DRAW_H
 #define SIM_DRAW_H
+#include "core/text.h"
 #include "sim/physics/level.h"
 
 typedef struct SimDrawColor { uint8_t red, green, blue; } SimDrawColor;
@@ -70,5 +71,8 @@ enum { SIM_DRAW_LABEL_PIXELS = 16, SIM_DRAW_GAP_PIXELS = 8 }; /* height of a lab
 /* Checks the layout. CORE_USAGE: no cells, cells smaller or larger than the limits above, a picture with more than
  * SIM_DRAW_SIDE_MAX pixels a side. */
 int sim_draw_sheet_check(const SimDrawSheet *sheet);
+
+/* Appends an SVG document: vector graphics for browsers and drawing programs. CORE_USAGE: see sim_draw_sheet_check. */
+int sim_draw_svg(const SimDrawSheet *sheet, CoreText *svg);
 
 #endif

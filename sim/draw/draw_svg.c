@@ -1,6 +1,6 @@
 /* SVG writer. Every drawing and label is a nested <svg>, which clips its content. Labels may hold any bytes and are
  * escaped here. */
-#include "sim/draw/draw_svg.h"
+#include "sim/draw/draw.h"
 
 static void append_label(CoreText *svg, const SimDrawSheet *sheet, int i) {
   const char *label = sheet->cell[i].label;

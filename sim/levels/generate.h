@@ -14,4 +14,11 @@ int sim_generate_level(SimSize size, uint64_t seed, uint32_t number, SimLevel *l
 /* Shuffles the slots of each kind, except the statics, and remaps all indices; the world is equivalent. */
 void sim_generate_permute(SimLevel *level, uint64_t seed, uint32_t number);
 
+/* Uses of the streams (seed; level generation, number, use) of one level. Append new ones at the end. */
+enum {
+  SIM_GENERATE_LEVEL,      /* all draws of sim_generate_draw except the final permutation */
+  SIM_GENERATE_FILTER,     /* the level's time in the filter */
+  SIM_GENERATE_PERMUTE,    /* one stream for each kind of slot: 2..5 */
+};
+
 #endif

@@ -3,7 +3,8 @@
  * shuffle. generate_shape.h and generate_joint.h draw the parts. */
 #ifndef SIM_GENERATE_DRAW_H
 #define SIM_GENERATE_DRAW_H
-#include "sim/levels/generate_internal.h"
+#include "sim/levels/generate.h"
+#include "sim/levels/generate_joint.h"
 #include "sim/physics/collide.h"
 #include "sim/physics/model_build.h"
 #include "sim/physics/move.h"

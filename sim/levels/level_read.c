@@ -13,7 +13,7 @@
 #include "core/text.h"
 #include "sim/levels/level_fields_internal.h"
 #include "sim/levels/level_set.h"
-#include "sim/physics/level_internal.h"
+#include "sim/physics/level.h"
 
 /* Lengths of JSON paths: of an entity, of its member, of a member of that. */
 enum { FILE_BYTES_MAX = 8 << 20, ENTITY_PATH = 64, MEMBER_PATH = 96, INNER_PATH = 128 };

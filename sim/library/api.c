@@ -6,7 +6,7 @@
 #include "core/command/options.h"
 #include "core/memory.h"
 #include "core/version.h"
-#include "sim/batch/batch_cpu.h"
+#include "sim/batch/batch.h"
 #include "sim/library/api_internal.h"
 
 _Static_assert((int)LIBSIM_OK == CORE_OK && (int)LIBSIM_FAIL == CORE_FAIL && (int)LIBSIM_USAGE == CORE_USAGE,

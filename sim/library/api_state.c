@@ -3,7 +3,7 @@
 #include <locale.h>
 
 #include "sim/batch/batch_internal.h"
-#include "sim/draw/draw_svg.h"
+#include "sim/draw/draw.h"
 #include "sim/library/api_internal.h"
 
 /* Slots over which a field ranges. */

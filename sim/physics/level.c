@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "sim/physics/level_build.h"
-#include "sim/physics/level_internal.h"
 
 const SimSize SIM_SIZE_S = {5, 2, 1, 1}, SIM_SIZE_M = {6, 3, 2, 2}, SIM_SIZE_L = {12, 4, 6, 2},
               SIM_SIZE_LOCO = {10, 3, 6, 1};

@@ -86,4 +86,7 @@ int sim_level_check(const SimLevel *level);
 /* Set of levels of one size; owns `level` [count] (sim_level_set_free, level_set.h). */
 typedef struct SimLevelSet { SimLevel *level; int count; SimSize size; } SimLevelSet;
 
+/* Checks like sim_level_check, with `where` before the field's path ("levels/x.json: env_state." or "level 'x': "). */
+int sim_level_check_at(const SimLevel *level, const char *where);
+
 #endif

@@ -144,10 +144,6 @@ static SimContact *find_pairs(SimBlock *block, int w, int first, SimContact *con
   return contact;
 }
 
-static void test_pending(SimBlock *block) {
-  for (int i = 0; i < SIM_BLOCK_TESTS; i++) run_pending(&block->pending[i]);
-}
-
 /* Records a pair with overlapping boxes. Its contacts, numbered from `number` on, join the listing in the model's
  * order. */
 static void plan_pair(SimBlockPlan *plan, SimScratch *s, const SimPair *pair, int index, int points, int number) {
@@ -344,7 +340,7 @@ static int push_worlds(SimBlock *block, int first, int count) {
     contact[end + 1] = find_pairs(block, end, pairs, contact[end]);
     pairs = block->pair_end[end];
   }
-  test_pending(block);
+  for (int i = 0; i < SIM_BLOCK_TESTS; i++) run_pending(&block->pending[i]);
   const int motor = first > 0 ? block->motor_end[first - 1] : 0;
   block->kernels->drive_motors(block->motor + motor, block->motor_end[end - 1] - motor);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/config/origin.h"
+#include "core/config/config.h"
 #include "store/care/maintain.h"
 #include "store/database/bulk_internal.h"
 #include "store/database/database_internal.h"

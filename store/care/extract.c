@@ -1,9 +1,8 @@
 /* Extracts sweeps by copying the whole database, deleting the rows of other sweeps, and vacuuming. */
-#include "store/care/extract.h"
+#include "store/care/maintain.h"
 
 #include <unistd.h>
 
-#include "store/care/maintain.h"
 #include "store/database/database_internal.h"
 
 static int select_sweep(StoreDatabase *target, sqlite3_stmt *statement, const char *name) {

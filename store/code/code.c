@@ -12,7 +12,6 @@
 
 #include "core/config/script.h"
 #include "core/process.h"
-#include "core/program.h"
 
 enum { FOUND_MAX = 16, FILES_SHOWN = 6, SHORT_HASH = 12, FINDER_S = 120 };
 static const char library_prefix[] = "library:", gym_prefix[] = "gym/";
@@ -111,11 +110,6 @@ static int add_library(Draft *draft, const char *path) {
   return CORE_OK;
 }
 
-static void add_package(Draft *draft, const char *name, const char *version) {
-  core_text_appendf(&draft->lines, "package\t%s\t%s\n", name, version);
-  summarize(draft, name, version, (int)strlen(version));
-}
-
 static void finish(Draft *draft, StoreCode *code) {
   *code = (StoreCode){.lines = core_text_duplicate(core_text_string(&draft->lines)),
                       .modules = core_text_duplicate(core_text_string(&draft->modules))};
@@ -206,7 +200,10 @@ static int take_line(Draft *draft, char *line) {
   const char *kind = strsep(&line, "\t"), *name = line ? strsep(&line, "\t") : NULL;
   if (!line) return core_error(CORE_FAIL, "find_code.py is from another version; reinstall sweep");
   if (strcmp(kind, "file") == 0) return add_file(draft, name, line);
-  if (strcmp(kind, "package") == 0) add_package(draft, name, line);
+  if (strcmp(kind, "package") == 0) {
+    core_text_appendf(&draft->lines, "package\t%s\t%s\n", name, line);
+    summarize(draft, name, line, (int)strlen(line));
+  }
   if (strcmp(kind, "root") == 0) core_text_appendf(&draft->modules, "root\t%s\t%s\n", name, line);
   return CORE_OK;
 }

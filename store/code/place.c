@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/files.h"
-#include "core/program.h"
+#include "core/process.h"
 #include "store/code/code.h"
 
 #ifndef CORE_MUJOCO_HOME

@@ -9,7 +9,6 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/process.h"
-#include "core/program.h"
 #include "store/code/code.h"
 
 enum { FINDER_S = 120, WORDS_MAX = 16384 };

@@ -1,6 +1,6 @@
-/* Two blocks, one filled while the other is committed (committer_internal.h). Each submitted block, about 16 000 rows,
+/* Two blocks, one filled while the other is committed (ingest_internal.h). Each submitted block, about 16 000 rows,
  * gets its own thread; a smaller import starts none. */
-#include "store/database/committer_internal.h"
+#include "store/database/ingest_internal.h"
 
 #include <pthread.h>
 #include <stdio.h>

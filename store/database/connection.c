@@ -17,7 +17,6 @@
 #include "core/terminal.h"
 #include "store/database/database_internal.h"
 #include "store/database/schema.h"
-#include "store/database/schema_check_internal.h"
 
 enum {
   VALUE_BYTES_MAX = 64 << 20,   /* largest text or blob; a frozen sweep.ini has at most as many bytes */

@@ -24,4 +24,13 @@ int store_connection_open(const char *path, int flags, bool is_immutable, sqlite
  * is not one of sweep; CORE_FAIL: SQLite cannot read it, and the message is not set. */
 int store_connection_accept(sqlite3 *handle, const char *path);
 
+/* ---- schema_check.c ---------------------------------------------------------------------------------------------- */
+
+/* Gives a connection narrow limits of size and CPU time: SQLite reads tables together with the schema. */
+void store_schema_limit(sqlite3 *handle);
+
+/* Checks that the schema consists of plain tables and indexes, views and triggers. CORE_USAGE: the message names
+ * the object; CORE_FAIL: an error of SQLite, whose message is not set. */
+int store_schema_check(sqlite3 *handle, const char *path);
+
 #endif

@@ -13,14 +13,12 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
-#include "store/database/committer_internal.h"
 #include "store/database/ingest_internal.h"
 #include "store/database/known_runs_internal.h"
 #include "store/runlog/runlog_internal.h"
-#include "store/workspace/clock_internal.h"
 #include "store/workspace/crc32_internal.h"
-#include "store/workspace/lease_internal.h"
 #include "store/workspace/paths.h"
+#include "store/workspace/run_internal.h"
 
 enum {
   BLOCK_FULL = -1,        /* result of the row callback that is not an error */

@@ -6,7 +6,7 @@
  *
  * Until then a connection has narrow limits, because SQLite reads tables of its own (sqlite_stat1) together with the
  * schema. Their columns could be generated, too. */
-#include "store/database/schema_check_internal.h"
+#include "store/database/connection_internal.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -42,18 +42,6 @@ typedef struct Line {
   int64_t end;            /* file offset after the line */
 } Line;
 
-static int reader_open(Reader *reader, const char *path) {
-  *reader = (Reader){.path = path};
-  TRY(core_files_open_reading(path, &reader->fd));
-  reader->buffer = core_memory_zero_allocate(1, BUFFER_BYTES + STORE_NUMBER_SLACK);
-  return CORE_OK;
-}
-
-static void reader_close(Reader *reader) {
-  close(reader->fd);
-  free(reader->buffer);
-}
-
 static void reader_seek(Reader *reader, int64_t offset) {
   reader->base = offset;
   reader->begin = reader->end = 0;
@@ -377,12 +365,13 @@ static int read_records(Reader *reader, const Header *header, StoreLogRow row, v
 
 int store_runlog_read(const char *path, int64_t offset, StoreLogRow row, void *context, int64_t *end,
                       StoreLogDamage *damage) {
-  Reader reader;
+  Reader reader = {.path = path};
   Header header;
   *end = offset;
   *damage = (StoreLogDamage){0};
 
-  TRY(reader_open(&reader, path));
+  TRY(core_files_open_reading(path, &reader.fd));
+  reader.buffer = core_memory_zero_allocate(1, BUFFER_BYTES + STORE_NUMBER_SLACK);
   int code = read_header(&reader, offset == 0, &header);
   struct stat status;
   if (code == CORE_OK && (fstat(reader.fd, &status) < 0 || status.st_size < offset))
@@ -397,7 +386,8 @@ int store_runlog_read(const char *path, int64_t offset, StoreLogRow row, void *c
     code = read_records(&reader, &header, row, context, end, damage);
   }
 
-  reader_close(&reader);
+  close(reader.fd);
+  free(reader.buffer);
   return code;
 }
 

@@ -1,6 +1,6 @@
 /* Record of attempts, appended when a run's state is written and read by the import. Each line has a checksum, so that
  * a line truncated by a crash is ignored. */
-#include "store/workspace/attempts_internal.h"
+#include "store/workspace/run_internal.h"
 
 #include <errno.h>
 #include <math.h>

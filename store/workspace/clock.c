@@ -1,5 +1,5 @@
 /* Reads the file system's time by creating a file, and extrapolates it with the monotonic clock. */
-#include "store/workspace/clock_internal.h"
+#include "store/workspace/run_internal.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -30,9 +30,9 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
-#include "store/workspace/lease_internal.h"
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
+#include "store/workspace/run_internal.h"
 
 /* Leases of this process. fcntl locks do not exclude their own process, and closing any descriptor of the file releases
  * them, so the process must know its own leases without opening the files. */

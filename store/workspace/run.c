@@ -12,11 +12,9 @@
 #include "core/log.h"
 #include "core/terminal.h"
 #include "core/unicode.h"
-#include "store/workspace/attempts_internal.h"
-#include "store/workspace/clock_internal.h"
 #include "store/workspace/crc32_internal.h"
-#include "store/workspace/lease_internal.h"
 #include "store/workspace/paths.h"
+#include "store/workspace/run_internal.h"
 
 enum { STATE_BYTES_MAX = 16384 };
 

@@ -18,7 +18,7 @@
 #include "core/memory.h"
 #include "core/sha256.h"
 #include "core/unicode.h"
-#include "store/care/extract.h"
+#include "store/care/maintain.h"
 #include "store/workspace/paths.h"
 #include "sweep/bundle/archive.h"
 #include "sweep/commands.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/config/origin.h"
+#include "core/config/config.h"
 #include "core/files.h"
 #include "core/memory.h"
 #include "store/workspace/paths.h"

@@ -3,7 +3,7 @@
 #define SWEEP_ATTEMPT_H
 #include "sweep/cluster/batch.h"
 #include "sweep/cluster/record.h"
-#include "sweep/cluster/task_rule.h"
+#include "sweep/cluster/task_internal.h"
 #include "sweep/supervise/condition.h"
 #include "sweep/supervise/supervisor.h"
 

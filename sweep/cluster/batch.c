@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/config/script.h"
-#include "core/config/origin.h"
+#include "core/config/config.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/memory.h"

@@ -1,5 +1,5 @@
-/* Compares a task with the cluster's partitions (fit.h). */
-#include "sweep/cluster/fit.h"
+/* Compares a task with the cluster's partitions (launch.h). */
+#include "sweep/cluster/launch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "core/error.h"
 #include "slurm/cluster.h"
 #include "store/workspace/run.h"
 #include "sweep/spec/grid.h"
@@ -82,5 +83,24 @@ void sweep_launch_append_cost(const SweepDemand *demands, size_t count, CoreText
 /* Appends a line for each limit of the account that these runs exceed: queued jobs, CPU and GPU minutes. */
 void sweep_launch_append_allowance(const SlurmAllowance *allowance, const SweepDemand *demands, size_t count,
                                    CoreText *text);
+
+/* Checks that a task with these settings fits one of its partitions. CORE_USAGE: its limits exclude it, or Slurm
+ * accepts no jobs there at present; the message names settings and limits. A partition that fits but starts no jobs at
+ * present is a warning, since they wait in the queue. */
+int sweep_fit_check(SlurmCluster *cluster, const SlurmSettings *settings);
+
+/* ---- promote.c --------------------------------------------------------------------------------------------------- */
+
+/* Returns runs that a sweep's [stop] rule stopped and later promoted to Slurm's queue. Any process may call it. */
+
+typedef struct SweepPromoteResult {
+  size_t submitted;
+  size_t waiting;    /* promoted runs whose old task is still in Slurm's queue: retry when it has ended */
+} SweepPromoteResult;
+
+/* Submits the promoted runs of a sweep that were not started since their promotion. Safe to repeat and to call from
+ * several processes: a submission holds the journal's lock and skips runs in the queue. Slurm is not called for a sweep
+ * that was never submitted to it, or without promoted runs. */
+int sweep_promote(const char *root, const char *name, SweepPromoteResult *result);
 
 #endif

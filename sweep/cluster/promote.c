@@ -1,5 +1,5 @@
-/* Finds promoted runs in stop.log and submits them (promote.h). Prints to stderr: tasks and collect use stdout. */
-#include "sweep/cluster/promote.h"
+/* Finds promoted runs in stop.log and submits them (launch.h). Prints to stderr: tasks and collect use stdout. */
+#include "sweep/cluster/launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 #include "core/memory.h"
 #include "store/workspace/run.h"
 #include "sweep/cluster/journal.h"
-#include "sweep/cluster/launch.h"
 #include "sweep/spec/sweep.h"
 #include "sweep/spec/trust.h"
 #include "sweep/stop/stop_log.h"

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "core/memory.h"
-#include "core/program.h"
-#include "slurm/script.h"
+#include "core/process.h"
+#include "slurm/cluster.h"
 #include "sweep/cluster/journal.h"
 
 enum { ARRAY_TASKS_DEFAULT = 1000 }; /* for a cluster that cannot be queried */

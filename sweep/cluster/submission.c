@@ -293,14 +293,12 @@ void sweep_submission_arrange(SweepSubmission *s) {
 
 /* ---- dependencies ------------------------------------------------------------------------------------------------ */
 
-static void wait_for_batch(const SweepPendingBatch *batch, SweepWait *wait) {
-  for (int64_t array = 0; array < batch->split.arrays; array++)
-    sweep_wait_add(wait, (SlurmId){batch->jobs[array], -1}, batch->split.batch, array);
-}
-
 /* Waits for all earlier batches and for the unfinished jobs of this sweep. */
 static void wait_for_all(const SweepSubmission *s, const SweepPendingBatch *batch, SweepWait *wait) {
-  for (const SweepPendingBatch *earlier = s->batches; earlier < batch; earlier++) wait_for_batch(earlier, wait);
+  for (const SweepPendingBatch *earlier = s->batches; earlier < batch; earlier++) {
+    for (int64_t array = 0; array < earlier->split.arrays; array++)
+      sweep_wait_add(wait, (SlurmId){earlier->jobs[array], -1}, earlier->split.batch, array);
+  }
   for (size_t i = 0; i < s->job_map.journal.count; i++) {
     const int64_t job = s->job_map.journal.arrays[i].job;
     if (job && has_living_task(&s->job_map, i)) sweep_wait_add(wait, (SlurmId){job, -1}, 0, 0);

@@ -52,7 +52,7 @@
 #include "sweep/cluster/attempt.h"
 #include "sweep/cluster/joblog.h"
 #include "sweep/cluster/journal.h"
-#include "sweep/cluster/task_search.h"
+#include "sweep/cluster/task_internal.h"
 #include "sweep/commands.h"
 #include "sweep/local/notify.h"
 #include "sweep/spec/sweep.h"

@@ -1,12 +1,12 @@
-/* Decides, and reads and submits what was decided (task_rule.h). */
-#include "sweep/cluster/task_rule.h"
+/* Decides, and reads and submits what was decided (task_internal.h). */
+#include "sweep/cluster/task_internal.h"
 
 #include <math.h>
 #include <unistd.h>
 
 #include "core/log.h"
 #include "core/terminal.h"
-#include "sweep/cluster/promote.h"
+#include "sweep/cluster/launch.h"
 #include "sweep/stop/decide.h"
 
 enum {

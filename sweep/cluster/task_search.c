@@ -1,5 +1,5 @@
-/* Proposes through a child process (next_wave.h), then submits what that has recorded (task_search.h). */
-#include "sweep/cluster/task_search.h"
+/* Proposes through a child process (executor.h), then submits what that has recorded (task_internal.h). */
+#include "sweep/cluster/task_internal.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include "store/workspace/run.h"
 #include "sweep/cluster/job_map.h"
 #include "sweep/cluster/launch.h"
-#include "sweep/local/next_wave.h"
+#include "sweep/local/executor.h"
 #include "sweep/search/wave.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/search.h"

@@ -65,14 +65,6 @@ static void print(const Request *request, const StoreAnnotations *annotations) {
   printf("%s: pinned: %s%s\n", name, *annotations->pinned ? "run " : "none", annotations->pinned);
 }
 
-static void print_json(const Request *request, const StoreAnnotations *annotations) {
-  const StoreSubject subject = request->named.is_sweep ? STORE_SUBJECT_SWEEP : STORE_SUBJECT_RUN;
-  const char *name = request->named.is_sweep ? request->named.name : request->named.id;
-  json_t *object = store_annotations_json(annotations, subject);
-  json_object_set_new(object, store_subject_name(subject), core_json_text(name));
-  core_json_print(object);
-}
-
 static int check_tags(const AnnotateOptions *options) {
   for (size_t i = 0; i < options->tags.count; i++)
     for (size_t k = 0; k < options->untags.count; k++)
@@ -98,8 +90,11 @@ static int annotate(void *context, const char **operands, size_t count) {
   if (options->tags.count + options->untags.count > 0 || options->note || options->pin)
     TRY(store_annotations_change(root, subject, name, change, &request));
   TRY(store_annotations_read(root, subject, name, &annotations));
-  if (options->json) print_json(&request, &annotations);
-  else print(&request, &annotations);
+  if (options->json) {
+    json_t *object = store_annotations_json(&annotations, subject);
+    json_object_set_new(object, store_subject_name(subject), core_json_text(name));
+    core_json_print(object);
+  } else print(&request, &annotations);
   return CORE_OK;
 }
 

@@ -11,7 +11,7 @@
 #include "store/workspace/run.h"
 #include "sweep/control/removal.h"
 #include "sweep/control/remove.h"
-#include "sweep/spec/archived.h"
+#include "sweep/spec/markers.h"
 
 /* The checkpoints of a sweep. */
 typedef struct Archive {

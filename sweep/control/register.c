@@ -1,5 +1,5 @@
-/* Writes the sweep's text and its runs to results.db (register.h). */
-#include "sweep/control/register.h"
+/* Writes the sweep's text and its runs to results.db (submit_internal.h). */
+#include "sweep/control/submit_internal.h"
 
 #include "core/files.h"
 #include "core/text.h"
@@ -7,8 +7,8 @@
 #include "store/database/database.h"
 #include "store/database/query.h"
 #include "store/workspace/paths.h"
-#include "sweep/spec/freeze.h"
 #include "sweep/spec/id_set.h"
+#include "sweep/spec/spec.h"
 
 /* Whether results.db has all runs of the sweep, with this text. It often has: submitting again is the usual way to
  * resume. */
@@ -26,12 +26,6 @@ static int is_registered(StoreDatabase *database, const SweepSpec *spec, const c
   *registered = code == CORE_OK && row && store_query_int(query, 0) == (int64_t)manifest->count;
   store_query_close(&query);
   return code;
-}
-
-/* Appends the text of sweeps/NAME/sweep.ini, which is the source of a sweep that is submitted again by its name. */
-static void append_text(const SweepSpec *spec, CoreText *text) {
-  if (spec->frozen) core_text_append(text, core_text_string(&spec->source));
-  else sweep_freeze_print(spec, text);
 }
 
 /* Whether there is anything to write. If not, there is no need to wait for a rebuild. */
@@ -101,7 +95,9 @@ int sweep_register_runs(const char *root, const SweepSpec *spec, const SweepGrid
   CoreText text = {0};
   bool needed;
   TRY(store_path_database(root, path));
-  append_text(spec, &text);
+  /* A sweep that is submitted again by its name has its text in sweeps/NAME/sweep.ini. */
+  if (spec->frozen) core_text_append(&text, core_text_string(&spec->source));
+  else sweep_freeze_print(spec, &text);
   int code = needs_registration(path, spec, core_text_string(&text), manifest, &needed);
   if (code == CORE_OK && needed) code = write_locked(root, path, grid, core_text_string(&text), manifest);
   core_text_free(&text);

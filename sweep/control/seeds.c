@@ -1,5 +1,5 @@
-/* Finds the new ones of the requested seeds (seeds.h). */
-#include "sweep/control/seeds.h"
+/* Finds the new ones of the requested seeds (submit_internal.h). */
+#include "sweep/control/submit_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

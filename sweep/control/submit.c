@@ -12,23 +12,19 @@
 #include "store/workspace/run.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
-#include "sweep/control/missing.h"
+#include "sweep/control/submit_internal.h"
 #include "sweep/control/output.h"
-#include "sweep/control/register.h"
 #include "sweep/control/resubmission.h"
-#include "sweep/control/seeds.h"
-#include "sweep/control/wait.h"
 #include "sweep/supervise/environment.h"
 #include "sweep/local/executor.h"
 #include "sweep/local/notify.h"
 #include "sweep/local/queue.h"
 #include "sweep/plan/check.h"
 #include "sweep/plan/code.h"
-#include "sweep/plan/duplicates.h"
 #include "sweep/plan/searches.h"
 #include "sweep/search/ask.h"
 #include "sweep/search/wave.h"
-#include "sweep/spec/archived.h"
+#include "sweep/spec/markers.h"
 #include "sweep/spec/extension.h"
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/search.h"
@@ -433,7 +429,7 @@ static int submit_once(SubmitOptions *options, SweepSpec *spec) {
 }
 
 /* Submits. With --wait on a cluster, also submits wave after wave of a search; on this machine the executor does
- * (next_wave.h). A wave with failed or diverged runs has ended as well, and is not repeated. Tasks may have proposed
+ * (executor.h). A wave with failed or diverged runs has ended as well, and is not repeated. Tasks may have proposed
  * and submitted waves meanwhile. */
 static int submit_waves(SubmitOptions *options, SweepSpec *spec) {
   size_t chosen = 0;

@@ -14,11 +14,11 @@
 
 #include "core/command/options.h"
 #include "core/memory.h"
-#include "core/program.h"
+#include "core/process.h"
 #include "core/terminal.h"
 #include "core/unicode.h"
 #include "core/version.h"
-#include "slurm/probe.h"
+#include "slurm/cluster.h"
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
 

@@ -7,9 +7,6 @@
 #include "core/files.h"
 #include "core/terminal.h"
 #include "slurm/cluster.h"
-#include "slurm/probe.h"
-#include "slurm/reason.h"
-#include "slurm/script.h"
 #include "store/workspace/run.h"
 #include "sweep/doctor/checkup.h"
 

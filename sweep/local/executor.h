@@ -15,4 +15,8 @@ int sweep_executor_start(const char *root, const char *name, int64_t *process, b
 /* Returns the number of CPUs that this process may use. */
 int sweep_executor_cores(void);
 
+/* Waits for the child process, seconds, and logs its output. CORE_FAIL: it failed. same_environment: runs it in the
+ * sweep's recorded environment (environment.h), which its checks depend on. */
+int sweep_next_wave_propose(const char *root, const char *name, bool same_environment);
+
 #endif

@@ -36,7 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/config/origin.h"
+#include "core/config/config.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"

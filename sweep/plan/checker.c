@@ -114,11 +114,6 @@ static int finish(Exchange *exchange, bool kill_it) {
 
 /* ---- questions -------------------------------------------------------------------------------------------------- */
 
-static void append_machine(const SweepCheckMachine *machine, CoreText *text) {
-  if (machine->ranks > 1) core_text_appendf(text, "@ranks=%lld\n", (long long)machine->ranks);
-  if (machine->has_gpus) core_text_append(text, "@gpus=yes\n");
-}
-
 static void append_question(const CoreConfig *config, CoreText *text) {
   const CoreConfig fresh = core_config_default();
   CoreText value = {0};
@@ -138,7 +133,8 @@ static void send_question(Exchange *exchange) {
     core_text_clear(&exchange->question);
     if (exchange->checker->machine) {
       const SweepCheckMachine machine = exchange->checker->machine(exchange->checker->context, exchange->sent);
-      append_machine(&machine, &exchange->question);
+      if (machine.ranks > 1) core_text_appendf(&exchange->question, "@ranks=%lld\n", (long long)machine.ranks);
+      if (machine.has_gpus) core_text_append(&exchange->question, "@gpus=yes\n");
     }
     exchange->checker->config(exchange->checker->context, exchange->sent++, &config);
     exchange->written = 0;

@@ -11,7 +11,7 @@
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
 #include "sweep/spec/id_set.h"
-#include "sweep/spec/kept.h"
+#include "sweep/spec/markers.h"
 #include "sweep/spec/trust.h"
 
 static bool has_same_code(const CoreConfig *a, const CoreConfig *b) {

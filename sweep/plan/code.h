@@ -22,7 +22,7 @@ typedef struct SweepCodeChanges {
   size_t unfinished;   /* other runs by other code */
   size_t absent;       /* runs of the manifest that the grid lacks and whose program had other code */
   CoreText absent_difference; /* difference of the first such run */
-  size_t kept;         /* runs of both kinds whose code the user has accepted (kept.h) */
+  size_t kept;         /* runs of both kinds whose code the user has accepted (markers.h) */
   size_t remapped;     /* finished runs of a program whose metrics were read and named differently */
   CoreText mapping;    /* first difference of those: "metrics = jsonl, now csv:log.csv" */
 } SweepCodeChanges;

@@ -33,4 +33,12 @@ double sweep_cost_seconds(const SweepCost *cost);
  * model's speed. */
 SweepCost sweep_cost_remaining(const SweepCost *cost, double left, double training_s);
 
+typedef struct SweepEnvSteps {
+  double searches;    /* exact */
+  double evaluations; /* upper bound, as if no episode ended early; 0 where the time limit is the environment's own */
+} SweepEnvSteps;
+
+/* Counts the steps that go with the last `left` of a run's transitions. */
+SweepEnvSteps sweep_env_steps_left(const CoreConfig *config, double left);
+
 #endif

@@ -1,5 +1,5 @@
 /* Finds cells of a grid with different ids and the same core_config_cell_id, or that differ in what has no effect. */
-#include "sweep/plan/duplicates.h"
+#include "sweep/plan/check.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -95,13 +95,6 @@ static void append_without_clip(const SweepGrid *grid, const Duplicates *found, 
   sweep_grid_describe(grid, found->first, text);
 }
 
-static void append_same(const SweepGrid *grid, const Duplicates *found, CoreText *text) {
-  core_text_appendf(text, "%s: two cells have the same settings: ", grid->spec->ini.file);
-  sweep_grid_describe(grid, found->twin, text);
-  core_text_append(text, " and ");
-  sweep_grid_describe(grid, found->first, text);
-}
-
 static void append_remedy(const SweepGrid *grid, const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
   const SweepPart *part = sweep_grid_part(grid, 0);
   if (row) {
@@ -128,7 +121,12 @@ int sweep_duplicates_check(const SweepGrid *grid) {
   const CoreConfigRow *row = find_unread(&config, &twin);
   if (row) append_unread(grid, &found, &config, row, &text);
   else if (ignores_proximal(&config)) append_without_clip(grid, &found, &config, &text);
-  else append_same(grid, &found, &text);
+  else {
+    core_text_appendf(&text, "%s: two cells have the same settings: ", grid->spec->ini.file);
+    sweep_grid_describe(grid, found.twin, &text);
+    core_text_append(&text, " and ");
+    sweep_grid_describe(grid, found.first, &text);
+  }
   core_text_appendf(&text, "; %zu of the %zu runs would be bit-identical duplicates of others",
                     found.cells * grid->spec->seed_count, grid->runs);
   append_remedy(grid, &config, row, &text);

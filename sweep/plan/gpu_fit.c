@@ -39,13 +39,6 @@ double sweep_gpu_needed(const SlurmSettings *settings, double device_bytes) {
   return gpus > 0 && gpus < ranks ? device_bytes * ranks / gpus : device_bytes;
 }
 
-static void append_source(const SlurmSettings *settings, CoreText *message) {
-  char text[32];
-  core_text_count(sweep_gpu_bytes(settings), text);
-  if (settings->gpu_mem > 0) core_text_appendf(message, "slurm.gpu_mem is %sB", text);
-  else core_text_appendf(message, "slurm.gpu_type = %s has %sB", settings->gpu_type, text);
-}
-
 SweepGpuFit sweep_gpu_fit(const SlurmSettings *settings, const CoreConfig *config, double device_bytes,
                           CoreText *message) {
   const double available = sweep_gpu_bytes(settings), needed = sweep_gpu_needed(settings, device_bytes);
@@ -63,7 +56,9 @@ SweepGpuFit sweep_gpu_fit(const SlurmSettings *settings, const CoreConfig *confi
   if (available > 0 && needed > available) {
     core_text_appendf(message, "slurm.gpus_per_run: a run needs about %sB of each of its GPUs (%g), but ", text,
                       fmin(settings->gpus_per_run, (double)settings->ranks_per_run));
-    append_source(settings, message);
+    core_text_count(sweep_gpu_bytes(settings), text);
+    if (settings->gpu_mem > 0) core_text_appendf(message, "slurm.gpu_mem is %sB", text);
+    else core_text_appendf(message, "slurm.gpu_type = %s has %sB", settings->gpu_type, text);
     return SWEEP_GPU_TOO_SMALL;
   }
 

@@ -6,19 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/config/origin.h"
+#include "core/config/config.h"
 #include "core/config/script.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/unicode.h"
 #include "slurm/cluster.h"
-#include "sweep/cluster/fit.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
-#include "sweep/plan/env_steps.h"
-#include "sweep/plan/duplicates.h"
-#include "sweep/plan/power.h"
+#include "sweep/plan/cost_model.h"
+#include "sweep/plan/check.h"
 #include "sweep/plan/searches.h"
 #include "sweep/plan/speed.h"
 #include "sweep/spec/sweep.h"

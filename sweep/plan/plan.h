@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/json.h"
 #include "store/workspace/run.h"
-#include "sweep/supervise/run_memory.h"
 #include "sweep/plan/check.h"
 #include "sweep/plan/code.h"
 #include "sweep/plan/cost_model.h"
@@ -17,6 +17,7 @@
 #include "sweep/spec/spec.h"
 #include "sweep/spec/sweep.h"
 #include "sweep/spec/where.h"
+#include "sweep/supervise/run_memory.h"
 
 enum { SWEEP_STATUS_COUNT = STORE_LOST + 1 };
 
@@ -30,7 +31,7 @@ typedef struct SweepPlan {
   size_t to_run;                     /* neither finished, diverged nor stopped by the rule */
   size_t resumable;                  /* part of to_run that would resume from a checkpoint */
   double transitions, transitions_left;
-  double search_steps, evaluation_steps; /* environment steps without training (env_steps.h) of the remaining part */
+  double search_steps, evaluation_steps; /* environment steps without training (cost_model.h) of the remaining part */
   SweepCost cost;          /* cost of the remaining part, summed over runs */
   double seconds_left;     /* its time; NaN: a program of unknown speed */
   double gpu_seconds;      /* sum weighted by the GPUs of each run on GPUs ([slurm] and blocks) */
@@ -77,5 +78,22 @@ void sweep_plan_print_json(const char *root, const SweepPlan *plan, bool with_ru
  * sum, in which shared runs count once. speed: transitions per second; 0: measured ones, separately for processors and
  * GPUs. CORE_USAGE: a file cannot be read; the message names it. */
 int sweep_plan_files(const SweepCommon *common, const char *const *operands, size_t count, double speed, bool json);
+
+/* ---- program_print.c: a program in a plan ------------------------------------------------------------------------ */
+
+/* Prints the first run's command as it will be executed, code that is not hashed, and hints at text that only a shell
+ * would interpret; nothing if the experiment has no [program]. */
+void sweep_program_print(const char *root, const SweepPlan *plan);
+/* Returns them as {"command": "...", "directory": "...", "not_hashed": [...], "hints": [...]}; NULL: no [program]. */
+json_t *sweep_program_json(const char *root, const SweepPlan *plan);
+/* Appends a line per part of `command` that looks like the syntax of a shell, which does not interpret it. */
+void sweep_program_find_shell(const char *command, CoreText *hints);
+
+/* ---- power.c ----------------------------------------------------------------------------------------------------- */
+
+/* Simulates, for each claim of the papers whose data the sweep is, how often its test supports the claim where it is
+ * true (analysis/claims/power.h), and finds the number of seeds for a power of 0.8. Seeds vary as those of the
+ * workspace's runs do, or as assumed. Prints a table or JSON. CORE_USAGE: no claim uses the sweep. */
+int sweep_power_print(const char *root, const SweepSpec *spec, bool json);
 
 #endif

@@ -6,10 +6,9 @@
 #include "core/json.h"
 #include "core/terminal.h"
 #include "core/unicode.h"
+#include "sweep/plan/check.h"
 #include "sweep/plan/plan.h"
-#include "sweep/plan/program_print.h"
 #include "sweep/plan/searches.h"
-#include "sweep/plan/workers.h"
 #include "sweep/spec/id_set.h"
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */

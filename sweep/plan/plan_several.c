@@ -9,7 +9,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
-#include "sweep/plan/duplicates.h"
+#include "sweep/plan/check.h"
 #include "sweep/plan/plan.h"
 #include "sweep/plan/speed.h"
 #include "sweep/spec/id_set.h"
@@ -169,14 +169,6 @@ static json_t *json_of_cost(const Cost *cost) {
                    "disk_bytes", cost->disk_bytes);
 }
 
-static void print_json(const Costs *costs) {
-  json_t *root = json_object(), *files = json_array();
-  for (size_t i = 0; i < costs->count; i++) json_array_append_new(files, json_of_cost(&costs->files[i]));
-  json_object_set_new(root, "sweeps", files);
-  json_object_set_new(root, "all", json_of_cost(&costs->sum));
-  core_json_print(root);
-}
-
 int sweep_plan_files(const SweepCommon *common, const char *const *operands, size_t count, double speed, bool json) {
   Costs costs = {.root = common->root, .speed = speed, .sum = {.name = "total, each run once"}};
   char path[CORE_PATH_MAX];
@@ -195,8 +187,13 @@ int sweep_plan_files(const SweepCommon *common, const char *const *operands, siz
   }
   if (code == CORE_OK) {
     add_up(&costs);
-    if (json) print_json(&costs);
-    else print_costs(&costs);
+    if (json) {
+      json_t *root = json_object(), *files = json_array();
+      for (size_t i = 0; i < costs.count; i++) json_array_append_new(files, json_of_cost(&costs.files[i]));
+      json_object_set_new(root, "sweeps", files);
+      json_object_set_new(root, "all", json_of_cost(&costs.sum));
+      core_json_print(root);
+    } else print_costs(&costs);
   }
 
   sweep_speeds_destroy(&costs.speeds);

@@ -1,6 +1,6 @@
-/* Implements `sweep plan FILE --power` (power.h): one simulation per claim and number of seeds, on the grid of the
+/* Implements `sweep plan FILE --power` (plan.h): one simulation per claim and number of seeds, on the grid of the
  * file. */
-#include "sweep/plan/power.h"
+#include "sweep/plan/plan.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -40,15 +40,13 @@ typedef struct Study {
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-static size_t seeds_of(const Study *study, size_t k) { return k == 0 ? study->spec->seed_count : tried[k]; }
-
 /* Makes the runs of the file's grid with seeds 0, 1, ... */
 static int make_runs(Study *study, size_t k) {
   SweepSpec spec = *study->spec;
   SweepGrid grid;
   if (study->planned[k].count > 0) return CORE_OK;
 
-  spec.seed_count = seeds_of(study, k);
+  spec.seed_count = k == 0 ? study->spec->seed_count : tried[k];
   spec.seeds = core_memory_allocate((spec.seed_count + 1) * sizeof *spec.seeds);
   for (size_t s = 0; s < spec.seed_count; s++) spec.seeds[s] = (int64_t)s;
   const int code = sweep_grid_expand(&spec, &grid);

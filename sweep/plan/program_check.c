@@ -1,5 +1,5 @@
-/* Checks the words of the command, and the files of metrics of all runs (program_check.h). */
-#include "sweep/plan/program_check.h"
+/* Checks the words of the command, and the files of metrics of all runs (check.h). */
+#include "sweep/plan/check.h"
 
 #include <stdlib.h>
 #include <string.h>

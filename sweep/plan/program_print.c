@@ -1,5 +1,5 @@
-/* Formats the command of the first run, its code and hints (program_print.h). */
-#include "sweep/plan/program_print.h"
+/* Formats the command of the first run, its code and hints (plan.h). */
+#include "sweep/plan/plan.h"
 
 #include <stdio.h>
 #include <string.h>

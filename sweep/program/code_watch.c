@@ -1,6 +1,6 @@
-/* Compares the identities of files (code_watch.h). Exchanging or writing a file, or setting its times, changes the time
+/* Compares the identities of files (child.h). Exchanging or writing a file, or setting its times, changes the time
  * of its last status change, which no one can set. */
-#include "sweep/program/code_watch.h"
+#include "sweep/program/child.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "core/memory.h"
 #include "core/terminal.h"
 #include "store/code/code.h"
-#include "sweep/spec/writers.h"
+#include "sweep/spec/trust.h"
 
 enum { REST_MS = 2000, WAIT_S = 10, POLL_MS = 100 };
 

@@ -1,5 +1,5 @@
-/* Reads protocol buffers of events (event_scalars.h). */
-#include "sweep/program/event_scalars.h"
+/* Reads protocol buffers of events (events.h). */
+#include "sweep/program/events.h"
 
 #include <stdint.h>
 #include <string.h>

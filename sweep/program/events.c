@@ -12,7 +12,6 @@
 #include "core/memory.h"
 #include "core/terminal.h"
 #include "core/protobuf.h"
-#include "sweep/program/event_scalars.h"
 #include "sweep/program/file.h"
 #include "sweep/supervise/processes.h"
 
@@ -86,13 +85,6 @@ static size_t common_folder(const char *a, size_t a_length, const char *b, size_
   return common;
 }
 
-/* Lets all names with a folder be read again under other names. */
-static void rename_split(ProgramEvents *events) {
-  for (size_t i = 0; i < events->split_names.count; i++)
-    events->sink->on_renamed(events->sink->context, events->split_names.items[i]);
-  events->is_renamed |= events->split_names.count > 0;
-}
-
 /* Adds a file of the attempt. What it had at the start belongs to earlier ones. */
 static void add_file(ProgramEvents *events, const char *path) {
   struct stat status;
@@ -111,7 +103,11 @@ static void add_file(ProgramEvents *events, const char *path) {
 
   const size_t common = events->count == 1 ? file->folder
     : common_folder(events->files->file.path, events->common, path, file->folder);
-  if (common != events->common && events->count > 1) rename_split(events);
+  if (common != events->common && events->count > 1) {
+    for (size_t i = 0; i < events->split_names.count; i++)
+      events->sink->on_renamed(events->sink->context, events->split_names.items[i]);
+    events->is_renamed |= events->split_names.count > 0;
+  }
   events->common = common;
 }
 

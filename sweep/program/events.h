@@ -1,6 +1,9 @@
 /* Reads the scalars of a run's TensorBoard event files in a directory. */
 #ifndef SWEEP_PROGRAM_EVENTS_H
 #define SWEEP_PROGRAM_EVENTS_H
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "sweep/program/source.h"
 
 typedef struct ProgramEvents ProgramEvents;
@@ -19,5 +22,11 @@ int program_events_read(ProgramEvents *events, bool last, ProgramSink *sink);
 /* Returns the number of files of the attempt found so far. */
 size_t program_events_files(const ProgramEvents *events);
 void program_events_close(ProgramEvents **events);
+
+/* Called with each scalar; the tag is not terminated. */
+typedef void (*ProgramOnScalar)(void *context, double step, const char *tag, size_t length, double value);
+
+/* Passes the scalars of an event on, simple values and tensors of one element. False: the event is damaged. */
+bool program_event_scalars(const unsigned char *data, size_t size, ProgramOnScalar on_scalar, void *context);
 
 #endif

@@ -19,7 +19,6 @@
 #include "store/workspace/run.h"
 #include "sweep/commands.h"
 #include "sweep/program/child.h"
-#include "sweep/program/code_watch.h"
 #include "sweep/program/ending.h"
 #include "sweep/program/logs.h"
 #include "sweep/program/source.h"
@@ -238,13 +237,6 @@ static void conclude(Supervisor *s) {
   ending->step = program_logs_step(s->logs);
 }
 
-/* Describes a finished run without metrics, probably a mistake, for `sweep status --runs`. */
-static void describe_no_metrics(Supervisor *s) {
-  snprintf(s->state.message, sizeof s->state.message, "finished without metrics: none was found in metrics = %.200s",
-           core_script_text(s->config.program, CORE_SCRIPT_metrics));
-  core_warn("%s", s->state.message);
-}
-
 /* Judges the metrics of an ended program. A finished run whose goal ended as NaN has diverged. */
 static void judge_metrics(Supervisor *s) {
   CoreText text = {0};
@@ -258,7 +250,9 @@ static void judge_metrics(Supervisor *s) {
     snprintf(s->state.message, sizeof s->state.message, "diverged: the goal, %.100s, ended as NaN or infinity",
              core_script_text(s->config.program, CORE_SCRIPT_goal) + 4);
   } else if (program_logs_rows(s->logs) == 0 && s->sink.ignored.count == 0) {
-    describe_no_metrics(s);
+    snprintf(s->state.message, sizeof s->state.message, "finished without metrics: none was found in metrics = %.200s",
+             core_script_text(s->config.program, CORE_SCRIPT_metrics));
+    core_warn("%s", s->state.message);
   } else {
     describe_names(s);
   }

@@ -7,7 +7,6 @@
 
 #include "core/json.h"
 #include "core/process.h"
-#include "core/program.h"
 #include "core/unicode.h"
 #include "store/code/code.h"
 

@@ -9,7 +9,6 @@
 #include "core/files.h"
 #include "core/memory.h"
 #include "core/process.h"
-#include "core/program.h"
 #include "core/text.h"
 #include "store/database/database.h"
 #include "store/workspace/paths.h"

@@ -1,6 +1,7 @@
 /* Tokens, hosts and origins. */
 #include "sweep/serve/access.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "store/workspace/paths.h"
+#include "sweep/serve/routes.h"
 
 static const char token_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -85,4 +88,45 @@ bool serve_origin_is_same(const char *origin, const char *fetch_site, const char
   if (fetch_site && strcmp(fetch_site, "same-origin") != 0) return false;
   if (!origin) return true;
   return host && strncmp(origin, scheme, strlen(scheme)) == 0 && strcmp(origin + strlen(scheme), host) == 0;
+}
+
+static int file_error(const char *name) {
+  if (errno == ENOENT) return core_error(SERVE_NOT_FOUND, "the run has no %s", name);
+  if (errno == ELOOP || errno == ENOTDIR)
+    return core_error(CORE_FAIL, "%s: a directory of its path is a symbolic link or not a directory", name);
+  return core_error_errno(CORE_FAIL, "cannot read %s", name);
+}
+
+/* Opens the directory `name` in `parent`, which is closed; -1: errno is set. */
+static int open_directory(int parent, const char *name) {
+  const int next = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), number = errno;
+  close(parent);
+  errno = number;
+  return next;
+}
+
+int serve_file_open(const char *root, const char *id, const char *name, int *fd, off_t *size) {
+  char path[CORE_PATH_MAX], folder[STORE_RUN_DIRECTORY], *save = NULL;
+  struct stat status;
+  *fd = -1;
+  TRY(store_path_run_directory(id, folder));
+  TRY(core_files_path(path, "%s/runs", root));
+
+  int directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  char *piece = strtok_r(folder + strlen("runs/"), "/", &save);
+  for (; piece && directory >= 0; piece = strtok_r(NULL, "/", &save)) directory = open_directory(directory, piece);
+  if (directory < 0) return file_error(name);
+
+  const int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), number = errno;
+  close(directory);
+  errno = number;
+  if (file < 0) return file_error(name);
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(file);
+    return core_error(CORE_FAIL, "%s is not a regular file", name);
+  }
+
+  *fd = file;
+  *size = status.st_size;
+  return CORE_OK;
 }

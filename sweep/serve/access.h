@@ -1,7 +1,8 @@
-/* Access checks: the token, and where a request comes from. */
+/* Access checks: the token, where a request comes from, and files of a run's directory. */
 #ifndef SWEEP_SERVE_ACCESS_H
 #define SWEEP_SERVE_ACCESS_H
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "core/error.h"
 
@@ -23,5 +24,14 @@ bool serve_host_is_loopback(const char *host);
 /* Whether a request comes from our page or from a program that is not a browser. Browsers send Origin or
  * Sec-Fetch-Site. */
 bool serve_origin_is_same(const char *origin, const char *fetch_site, const char *host);
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+/* Files of a run's directory, opened as if a stranger had prepared the directory. Names are constants of this program;
+ * of a request only a valid run id gets here. */
+
+/* Opens `name` of run `id` for reading. The file must be regular; neither it nor a directory below runs/ may be a link.
+ * SERVE_NOT_FOUND: it does not exist. CORE_FAIL: it is something else, and was not read. */
+int serve_file_open(const char *root, const char *id, const char *name, int *fd, off_t *size);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/runs/programs.h"
+#include "analysis/runs/columns.h"
 #include "core/memory.h"
 #include "store/database/tables.h"
 #include "sweep/serve/routes.h"

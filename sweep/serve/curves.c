@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "analysis/plot/page.h"
-#include "analysis/runs/programs.h"
+#include "analysis/runs/columns.h"
 #include "analysis/statistics/statistics.h"
 #include "core/memory.h"
 #include "store/workspace/paths.h"
-#include "sweep/serve/groups_json.h"
+#include "sweep/serve/groups.h"
 #include "sweep/serve/routes.h"
 #include "sweep/serve/series.h"
 
@@ -190,15 +190,13 @@ static json_t *group_curve_json(const Panel *panel, size_t group, AnalysisRange 
   return value;
 }
 
-/* Whether the id is among the comma-separated ids. */
-static bool is_named(const char *ids, const char *id) { return ids && strstr(ids, id); }
-
 static json_t *run_lines_json(const CurvesRequest *request, const Panel *panel) {
   const AnalysisSelection *selection = &panel->groups->selection;
   json_t *list = json_array();
   for (size_t r = 0; r < selection->count && json_array_size(list) < RUN_LINES_MAX; r++) {
     const AnalysisCurve *curve = &panel->curves[r];
-    if (curve->n == 0 || !(request->has_runs || is_named(request->run_ids, selection->runs[r].id))) continue;
+    const bool is_named = request->run_ids && strstr(request->run_ids, selection->runs[r].id);
+    if (curve->n == 0 || !(request->has_runs || is_named)) continue;
     AnalysisCurve part = request->is_part ? cut_curve(request, curve) : (AnalysisCurve){0};
     json_t *line = run_json(selection->runs[r].id, request->is_part ? &part : curve, RUN_POINTS_MAX);
     analysis_curve_free(&part);

@@ -5,7 +5,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "analysis/plot/page.h"
 #include "analysis/runs/group.h"
+#include "core/json.h"
 #include "sweep/serve/reader.h"
 #include "sweep/serve/snapshot.h"
 
@@ -50,5 +52,14 @@ int serve_groups_acquire(ServeGroupsCache *cache, StoreDatabase *database, const
 /* Frees the groups after their last user. NULL is valid. */
 void serve_groups_release(ServeGroups **groups);
 void serve_groups_cache_free(ServeGroupsCache *cache);
+
+/* Makes {"label", "runs", "color", "settings", "covers"} of a group: the settings that its runs share, and what runs it
+ * covers. */
+json_t *serve_groups_json(const ServeGroups *groups, const AnalysisPageColors *colors, size_t group);
+/* Makes {"ppo.com": 8} of the settings in which the runs differ. */
+json_t *serve_groups_settings_json(const ServeGroups *groups, const AnalysisConfig *config);
+/* Adds "keys", the settings that differ, and "lines", those that the lines stand for where these average over the
+ * others. */
+void serve_groups_add_keys(const ServeGroups *groups, json_t *value);
 
 #endif

@@ -1,5 +1,5 @@
 /* Assembles the page. */
-#include "sweep/serve/page.h"
+#include "sweep/serve/routes.h"
 
 #include <sodium.h>
 #include <stdio.h>

@@ -189,12 +189,6 @@ static void handle_post(Serve *serve, const ServeRequest *request, ServeResponse
 
 /* ---- dispatch ---------------------------------------------------------------------------------------------------- */
 
-static void send_page(const Serve *serve, ServeResponse *response) {
-  response->status = 200;
-  response->type = "text/html; charset=utf-8";
-  core_text_append_bytes(&response->body, core_text_string(&serve->page), serve->page.length);
-}
-
 void serve_route(void *context, const ServeRequest *request, ServeResponse *response) {
   Serve *serve = context;
   core_error_clear();
@@ -205,8 +199,11 @@ void serve_route(void *context, const ServeRequest *request, ServeResponse *resp
   else if (strcmp(request->method, "POST") == 0) handle_post(serve, request, response);
   else if (strcmp(request->method, "GET") != 0 && strcmp(request->method, "HEAD") != 0)
     send_error(response, 405, "only GET and POST are supported");
-  else if (strcmp(request->path, "/") == 0) send_page(serve, response);
-  else if (strcmp(request->path, "/api/actions") == 0) handle_actions(serve, response);
+  else if (strcmp(request->path, "/") == 0) {
+    response->status = 200;
+    response->type = "text/html; charset=utf-8";
+    core_text_append_bytes(&response->body, core_text_string(&serve->page), serve->page.length);
+  } else if (strcmp(request->path, "/api/actions") == 0) handle_actions(serve, response);
   else handle_get(serve, request, response);
 }
 

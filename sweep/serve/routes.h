@@ -2,6 +2,7 @@
 #ifndef SWEEP_SERVE_ROUTES_H
 #define SWEEP_SERVE_ROUTES_H
 #include "core/json.h"
+#include "core/text.h"
 #include "sweep/serve/access.h"
 #include "sweep/serve/action.h"
 #include "sweep/serve/cache.h"
@@ -89,7 +90,7 @@ int serve_api_columns(const ServeContext *context, json_t **value);
 /* Finds the run of the sweep that got furthest: the one that has values of most columns. "" without a sweep. */
 void serve_sweep_find_furthest(const ServeSweep *sweep, char id[CORE_RUN_ID]);
 
-/* groups_json.c */
+/* groups.c */
 int serve_api_colors(const ServeContext *context, json_t **value);
 
 /* curves.c */
@@ -105,5 +106,15 @@ int serve_api_resources(const ServeContext *context, json_t **value);
 
 /* search.c */
 int serve_api_search(const ServeContext *context, json_t **value);
+
+/* ---- page.c ------------------------------------------------------------------------------------------------------ */
+
+/* The page: page.html with page.css and the scripts, which are compiled into the program. */
+
+enum { SERVE_POLICY = 512 };
+
+/* Appends the page and writes the Content-Security-Policy under which it works: nothing is loaded from elsewhere, and
+ * only this style and this script, named by their hashes, are allowed. */
+void serve_page_build(CoreText *page, char policy[SERVE_POLICY]);
 
 #endif

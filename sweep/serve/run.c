@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "store/workspace/paths.h"
-#include "sweep/serve/file.h"
+#include "sweep/serve/access.h"
 #include "sweep/serve/routes.h"
 
 enum { LOG_DEFAULT = 16 << 10, LOG_MAX = 256 << 10, VIDEO_MAX = 32 << 20 };

@@ -12,7 +12,6 @@
 #include "core/json.h"
 #include "core/memory.h"
 #include "sweep/commands.h"
-#include "sweep/serve/page.h"
 #include "sweep/serve/routes.h"
 #include "sweep/spec/sweep.h"
 
@@ -61,10 +60,6 @@ static void *end_in_time(void *context) {
   _exit(0);
 }
 
-static void wait_for_end(Ending *ending) {
-  while (sem_wait(&ending->is_asked) < 0 && errno == EINTR) continue;
-}
-
 /* Starts the thread that waits for the signals that end the program, and blocks all others in all threads. It lives
  * until the program ends. */
 static int watch_signals(Ending *ending) {
@@ -93,7 +88,7 @@ static int run_server(const ServeOptions *options, Serve *serve, const char *pol
                                       &port);
   if (code == CORE_OK) {
     print_address(options, serve, port);
-    wait_for_end(&ending);
+    while (sem_wait(&ending.is_asked) < 0 && errno == EINTR) continue;
   }
   serve_server_destroy(&server);
   serve_watch_stop(&serve->watch);

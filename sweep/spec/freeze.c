@@ -1,6 +1,6 @@
 /* Writes a resolved spec as an experiment file. manifest.c stores it next to the manifest, so that a sweep can be
  * submitted again by name on any machine, even if the original file has changed or is gone. */
-#include "sweep/spec/freeze.h"
+#include "sweep/spec/spec.h"
 
 #include <stdlib.h>
 #include <string.h>

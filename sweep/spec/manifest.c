@@ -8,7 +8,7 @@
 #include "core/files.h"
 #include "store/workspace/paths.h"
 #include "store/workspace/run_name.h"
-#include "sweep/spec/freeze.h"
+#include "sweep/spec/spec.h"
 #include "sweep/spec/sweep.h"
 
 enum { ID_DIGITS = CORE_RUN_ID - 1 };

@@ -20,17 +20,13 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static const char prefix[] = "metric.";
 
-static void set_column(SweepMetric *metric, size_t index) {
-  *metric = (SweepMetric){.table = columns[index].table, .column = columns[index].column};
-  snprintf(metric->name, sizeof metric->name, "%s", columns[index].name);
-}
-
 /* Finds a column by its name with or without the table. Without, the first one or, if `reversed`, the last one. */
 static bool find_column(const char *name, bool reversed, SweepMetric *metric) {
   for (size_t i = 0; i < COLUMNS; i++) {
     const size_t index = reversed ? COLUMNS - 1 - i : i;
     if (strcmp(columns[index].name, name) != 0 && strcmp(columns[index].column, name) != 0) continue;
-    set_column(metric, index);
+    *metric = (SweepMetric){.table = columns[index].table, .column = columns[index].column};
+    snprintf(metric->name, sizeof metric->name, "%s", columns[index].name);
     return true;
   }
   return false;

@@ -83,7 +83,7 @@ typedef struct SweepSpec {
   SweepResource *resources;
   size_t resource_count;
   SweepStop stop;             /* rule SWEEP_STOP_NONE: no early stopping */
-  bool unread_allowed;        /* sweep.unread = allow (duplicates.h) */
+  bool unread_allowed;        /* sweep.unread = allow (check.h) */
   char plan[CORE_PATH_MAX];   /* absolute path of sweep.plan; "": none */
   char plan_hash[CORE_SHA256]; /* its SHA-256 at submission, which each run records (core_script_plan) */
   CoreText code_skipped;      /* code of the [program] that is not hashed: StoreScriptFiles.skipped */
@@ -109,5 +109,11 @@ void sweep_spec_free(SweepSpec *spec);
 /* Applies the site's settings (slurm/site.h), then those of the experiment's [slurm], to `settings`. CORE_USAGE: some
  * conflict. */
 int sweep_spec_slurm(const SweepSpec *spec, SlurmSettings *settings);
+
+/* ---- freeze.c ---------------------------------------------------------------------------------------------------- */
+
+/* Appends comments on its origin (file, profile, --set), the resolved experiment, which sweep_spec_parse parses to the
+ * same runs in the same order, and the original text as comments. */
+void sweep_freeze_print(const SweepSpec *spec, CoreText *text);
 
 #endif

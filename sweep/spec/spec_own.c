@@ -8,7 +8,7 @@
 #include "core/config/script.h"
 #include "core/files.h"
 #include "sweep/spec/spec_internal.h"
-#include "sweep/spec/writers.h"
+#include "sweep/spec/trust.h"
 
 enum { FILE_BYTES_MAX = 16 << 20 };
 

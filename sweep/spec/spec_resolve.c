@@ -114,11 +114,6 @@ static void set_program(SpecFile *file, int profile) {
   }
 }
 
-static void set_unread(SpecFile *file, int profile) {
-  const SpecSetting *unread = find_setting(file, profile, "sweep.unread");
-  file->spec->unread_allowed = unread && strcmp(unread->entry.value, "allow") == 0;
-}
-
 /* Gets the current directory with "." as the file's name in it. */
 static int current_place(char path[CORE_PATH_MAX]) {
   char *current = get_current_dir_name();
@@ -392,7 +387,8 @@ int spec_resolve(SpecFile *file, const char *profile_name) {
   set_program(file, profile);
   TRY(spec_script_goal(file, find_setting(file, profile, "sweep.goal")));
   set_resources(file, profile);
-  set_unread(file, profile);
+  const SpecSetting *unread = find_setting(file, profile, "sweep.unread");
+  file->spec->unread_allowed = unread && strcmp(unread->entry.value, "allow") == 0;
   TRY(set_plan(file, profile));
   TRY(set_stop(file, profile));
 

@@ -22,11 +22,6 @@ int sweep_common_make(SweepCommon *common) {
 
 /* ---- sweeps ---------------------------------------------------------------------------------------------------- */
 
-static void free_names(char **names, size_t count) {
-  for (size_t i = 0; i < count; i++) free(names[i]);
-  free(names);
-}
-
 int sweep_common_list(const char *root, char ***names, size_t *count) {
   char directory[CORE_PATH_MAX], path[CORE_PATH_MAX];
   size_t sweeps = 0;
@@ -80,7 +75,8 @@ int sweep_common_unknown(const char *root, const char *name) {
                       name, root);
   }
 
-  free_names(names, count);
+  for (size_t i = 0; i < count; i++) free(names[i]);
+  free(names);
   return code;
 }
 

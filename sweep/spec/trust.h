@@ -9,7 +9,9 @@
 #ifndef SWEEP_TRUST_H
 #define SWEEP_TRUST_H
 #include <stdio.h>
+#include <sys/stat.h>
 
+#include "core/text.h"
 #include "sweep/spec/spec.h"
 
 /* Checks that this user trusts the sweep: its file is the user's own (SweepSpec.is_own_file), or its text was accepted
@@ -19,5 +21,18 @@ int sweep_trust_check(const char *root, const SweepSpec *spec);
 int sweep_trust_accept(const char *root, const SweepSpec *spec);
 /* Prints the text without its comments. */
 void sweep_trust_print(const SweepSpec *spec, FILE *out);
+
+/* ---- who else can change a file ---------------------------------------------------------------------------------- */
+
+/* Other owners, groups with other members, everybody, access control lists. */
+
+/* Appends who else may write a file or directory, and what takes that away; nothing: no one. what: "it". */
+void sweep_writers_of(const char *path, const char *what, const struct stat *status, CoreText *text);
+/* Appends who may exchange files in the directory. */
+void sweep_writers_of_directory(const char *directory, const char *what, CoreText *text);
+/* Appends who else can change a file of a program's code, or exchange it; nothing: no one, or it is absent. */
+void sweep_writers_of_code(const char *path, CoreText *text);
+/* Appends the name of a user. */
+void sweep_writers_owner(uid_t uid, CoreText *text);
 
 #endif

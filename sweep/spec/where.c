@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/config/origin.h"
+#include "core/config/config.h"
 #include "core/memory.h"
 #include "store/workspace/run.h"
 #include "sweep/spec/id_set.h"

@@ -3,8 +3,8 @@
 #ifndef SWEEP_ANNOTATIONS_H
 #define SWEEP_ANNOTATIONS_H
 #include "store/workspace/annotations.h"
-#include "sweep/spec/archived.h"
 #include "sweep/spec/manifest.h"
+#include "sweep/spec/markers.h"
 
 typedef struct SweepRunAnnotations {
   size_t index;

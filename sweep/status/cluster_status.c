@@ -10,7 +10,7 @@
 #include "core/files.h"
 #include "core/memory.h"
 #include "core/terminal.h"
-#include "slurm/reason.h"
+#include "slurm/cluster.h"
 #include "store/workspace/paths.h"
 #include "sweep/cluster/job_map.h"
 #include "sweep/cluster/joblog.h"

@@ -12,7 +12,7 @@
 #include "store/database/database.h"
 #include "store/database/query.h"
 #include "store/workspace/paths.h"
-#include "sweep/cluster/promote.h"
+#include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
 #include "sweep/spec/sweep.h"
 #include "sweep/stop/decide.h"
@@ -85,11 +85,6 @@ static void request_stop(int signal_number) {
   store_database_stop_queries();
 }
 
-static void wait_seconds(double seconds) {
-  struct timespec time = {.tv_sec = (time_t)seconds, .tv_nsec = (long)(1e9 * fmod(seconds, 1))};
-  nanosleep(&time, NULL); /* a signal ends it early, as intended */
-}
-
 /* Imports new rows into the file that has the name now, which a rebuild replaces. */
 static int import_new(const char *path, StoreDatabase **database, const char *root, const char *name,
                       StoreImport *import) {
@@ -122,7 +117,10 @@ static int follow(const char *path, StoreDatabase **database, const char *root, 
     }
 
     fflush(stdout);
-    if (!stop_requested) wait_seconds(every_s);
+    if (!stop_requested) {
+      struct timespec time = {.tv_sec = (time_t)every_s, .tv_nsec = (long)(1e9 * fmod(every_s, 1))};
+      nanosleep(&time, NULL); /* a signal ends it early, as intended */
+    }
   }
   return CORE_OK;
 }

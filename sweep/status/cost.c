@@ -1,5 +1,5 @@
 /* Implements `sweep status --cost`: resource usage per run and in total, and limits that would have been enough. */
-#include "sweep/status/cost.h"
+#include "sweep/status/usage.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 #include "core/json.h"
 #include "core/terminal.h"
 #include "sweep/status/annotations.h"
-#include "sweep/status/usage.h"
 
 static const char *seconds_or_dash(double seconds, char *buffer) {
   return isfinite(seconds) ? core_text_duration(seconds, buffer) : "-";
@@ -106,13 +105,6 @@ static void print_runs(const SweepUsage *usage) {
   core_table_destroy(&table);
 }
 
-static void print_annotations(const char *name, const SweepAnnotations *annotations) {
-  CoreText text = {0};
-  sweep_annotations_draw(annotations, name, &text);
-  fputs(core_text_string(&text), stdout);
-  core_text_free(&text);
-}
-
 static void print_text(const char *name, const SweepUsage *usage, const SweepAnnotations *annotations,
                        const CoreText *advice, bool runs) {
   char spent[32], wasted[32], median[32], longest[32];
@@ -129,7 +121,10 @@ static void print_text(const char *name, const SweepUsage *usage, const SweepAnn
   if (usage->stopped_by_rule > 0) printf("%zu stopped by rule, ", usage->stopped_by_rule);
   if (not_started > 0) printf("%zu never started, ", not_started);
   printf("%zu started more than once\n", restarted);
-  print_annotations(name, annotations);
+  CoreText text = {0};
+  sweep_annotations_draw(annotations, name, &text);
+  fputs(core_text_string(&text), stdout);
+  core_text_free(&text);
 
   if (isfinite(usage->wait_median_s))
     printf("  waited     median %s, at most %s\n", core_text_duration(usage->wait_median_s, median),

@@ -10,9 +10,8 @@
 #include "store/database/database.h"
 #include "sweep/commands.h"
 #include "sweep/spec/sweep.h"
-#include "sweep/status/cost.h"
+#include "sweep/status/usage.h"
 #include "sweep/status/view.h"
-#include "sweep/status/view_runs.h"
 
 enum { QUEUE_AGE_S = 5 /* maximum age of a cached answer of Slurm */ };
 

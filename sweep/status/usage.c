@@ -110,11 +110,6 @@ static bool is_of_sweep(const SweepJournal *journal, const SweepRecord *record) 
   return false;
 }
 
-static void set_allocation(SweepRunUsage *run, const SlurmSettings *settings) {
-  run->cpus = (double)(settings->cpus_per_run * settings->ranks_per_run);
-  run->gpus = settings->gpus_per_run;
-}
-
 static int read_run(const char *root, const char *name, const SweepJournal *journal, Batches *batches,
                     SweepUsage *usage, SweepRunUsage *run) {
   StoreState state;
@@ -144,7 +139,10 @@ static int read_run(const char *root, const char *name, const SweepJournal *jour
     }
     run->out_of_memory = run->status != STORE_FINISHED && sweep_joblog_is_oom(root, name, journal, &record);
     run->hit_time_limit = record.cause == SWEEP_CAUSE_TIME_LIMIT || record.cause == SWEEP_CAUSE_NOT_REQUEUED;
-    if (batch) set_allocation(run, &batch->settings);
+    if (batch) {
+      run->cpus = (double)(batch->settings.cpus_per_run * batch->settings.ranks_per_run);
+      run->gpus = batch->settings.gpus_per_run;
+    }
     const int64_t limit = batch ? slurm_settings_run_mem(&batch->settings) : 0;
     if (run->out_of_memory && limit > run->memory.exceeded_mb) run->memory.exceeded_mb = limit;
     if (batch && (!usage->is_slurm || batch->number == journal->batches)) usage->settings = batch->settings;

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 #include "core/text.h"
-#include "store/workspace/run.h"
 #include "slurm/settings.h"
+#include "store/workspace/run.h"
 #include "sweep/supervise/run_memory.h"
 
 typedef struct SweepRunUsage {
@@ -61,5 +61,17 @@ int sweep_usage_check_memory(const char *root, const char *name, const int64_t *
 /* Appends a line per suggested time limit or memory. Lower limits are suggested only when all runs have ended and all
  * of their processes were measured. */
 void sweep_usage_advise(const SweepUsage *usage, const char *name, CoreText *lines);
+
+/* ---- cost.c ------------------------------------------------------------------------------------------------------ */
+
+/* Cost of a sweep, for `sweep status --cost`: time in the queue, hours spent and wasted, memory, recommended limits. */
+
+typedef struct SweepCostOptions {
+  bool json, csv; /* as JSON, or as CSV with one line per run */
+  bool runs;      /* one line per run in the text */
+} SweepCostOptions;
+
+/* Prints the cost of a sweep to stdout. Reads files only, and does not query Slurm. */
+int sweep_cost_print(const SweepCostOptions *options, const char *root, const char *name);
 
 #endif

@@ -3,11 +3,11 @@
 #ifndef SWEEP_VIEW_H
 #define SWEEP_VIEW_H
 #include "core/json.h"
+#include "sweep/status/annotations.h"
 #include "sweep/status/cluster_status.h"
 #include "sweep/status/failures.h"
 #include "sweep/status/members.h"
 #include "sweep/status/progress.h"
-#include "sweep/status/annotations.h"
 #include "sweep/status/search_waits.h"
 
 typedef struct SweepView {
@@ -56,5 +56,22 @@ void sweep_view_append_json(SweepView *view, SweepViewPage *page, CoreText *text
 /* Make its parts: all without the runs, and run `index`. */
 json_t *sweep_view_summary_json(const SweepView *view);
 json_t *sweep_view_run_json(SweepView *view, size_t index);
+
+/* ---- view_runs.c ------------------------------------------------------------------------------------------------- */
+
+/* Runs of sweeps, one line each: the table of `sweep status --runs` and the CSV of `--csv`. */
+
+/* Selection of the runs to list: whether run `index` of `view` is one. */
+typedef struct SweepRunFilter {
+  bool (*is_listed)(const void *context, const SweepView *view, size_t index);
+  const void *context;
+} SweepRunFilter;
+
+/* Prints the table of one sweep, with a column for each setting in which its runs differ. */
+void sweep_view_print_runs(SweepView *view, StoreDatabase *database, const SweepRunFilter *filter);
+
+/* Prints one CSV of all sweeps, with a column for each setting in which runs of one of them differ. database: source of
+ * the best and the last evaluations; NULL: not available. */
+void sweep_view_print_csv(SweepView *view, size_t count, StoreDatabase *database, const SweepRunFilter *filter);
 
 #endif

@@ -1,5 +1,5 @@
-/* Prints runs as a table and as CSV (view_runs.h). */
-#include "sweep/status/view_runs.h"
+/* Prints runs as a table and as CSV (view.h). */
+#include "sweep/status/view.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/config/task.h"
+#include "core/config/config.h"
 #include "core/memory.h"
 #include "store/database/query.h"
 #include "store/runlog/runlog.h"

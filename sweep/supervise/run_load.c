@@ -127,17 +127,15 @@ static void close_interval(SweepLoadRecorder *recorder) {
   recorder->open_s = 0;
 }
 
-static void open_interval(SweepLoadRecorder *recorder) {
-  recorder->open = (SweepLoadPoint){.gpu_memory_mb = NAN, .gpu_total_mb = NAN};
-  recorder->open_s = recorder->gpu_s = 0;
-}
-
 /* Adds the time since the last sample to the interval. */
 static void extend_interval(SweepLoadRecorder *recorder, double now_unix_s, const SweepLoadSample *sample) {
   const double seconds = now_unix_s - recorder->last_unix_s;
   SweepLoadPoint *open = &recorder->open;
   if (!(seconds > 0)) return;
-  if (!(recorder->open_s > 0)) open_interval(recorder);
+  if (!(recorder->open_s > 0)) {
+    recorder->open = (SweepLoadPoint){.gpu_memory_mb = NAN, .gpu_total_mb = NAN};
+    recorder->open_s = recorder->gpu_s = 0;
+  }
 
   open->unix_s = now_unix_s;
   open->cpus += fmax(0, sample->cpu_s - recorder->cpu_s);

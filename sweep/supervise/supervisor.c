@@ -136,13 +136,6 @@ static SweepChild *take_child(SweepSupervisor *supervisor, pid_t process) {
   return NULL;
 }
 
-/* Kills the processes of a user's program that its killed supervisor has left. */
-static void kill_leftovers(const SweepSupervisor *supervisor, const SweepChild *child) {
-  char directory[CORE_PATH_MAX];
-  if (child->is_program && store_path_run(supervisor->root, child->id, "files", directory) == CORE_OK)
-    sweep_processes_kill(child->id, directory);
-}
-
 SweepChild *sweep_supervisor_reap(SweepSupervisor *supervisor, SweepEnd *end) {
   int status;
   pid_t process;
@@ -156,6 +149,11 @@ SweepChild *sweep_supervisor_reap(SweepSupervisor *supervisor, SweepEnd *end) {
   sweep_memory_probe_end(supervisor->root, child->id, &child->memory, usage.ru_maxrss);
   if (store_run_state_read(supervisor->root, child->id, true, &state) != CORE_OK) core_warn("%s", core_error_message());
   *end = sweep_end_judge(child, status, &usage, &state);
-  if (end->signal > 0) kill_leftovers(supervisor, child);
+  if (end->signal > 0) {
+    /* Processes of a user's program that its killed supervisor has left. */
+    char directory[CORE_PATH_MAX];
+    if (child->is_program && store_path_run(supervisor->root, child->id, "files", directory) == CORE_OK)
+      sweep_processes_kill(child->id, directory);
+  }
   return child;
 }

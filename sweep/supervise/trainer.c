@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "core/files.h"
-#include "core/program.h"
+#include "core/process.h"
 #include "core/text.h"
 #include "store/code/trust.h"
 #include "store/workspace/paths.h"
-#include "sweep/spec/kept.h"
+#include "sweep/spec/markers.h"
 #include "sweep/supervise/environment.h"
 #include "sweep/supervise/process.h"
 #include "sweep/supervise/processes.h"
@@ -166,11 +166,6 @@ static int add_trainer(Command *command, const char *hash) {
   return CORE_OK;
 }
 
-static void free_arguments(Command *command) {
-  for (size_t i = 0; i < command->count; i++)
-    if (command->arguments[i] != command->program) free(command->arguments[i]);
-}
-
 int sweep_trainer_start(const SweepTrainer *trainer, pid_t *id) {
   Command command = {.trainer = trainer};
   char path[CORE_PATH_MAX], hash[STORE_CODE_HASH];
@@ -184,6 +179,7 @@ int sweep_trainer_start(const SweepTrainer *trainer, pid_t *id) {
                                 .prepare = prepare_child, .context = &command};
   if (code == CORE_OK) code = sweep_process_start(&process, id);
   if (log >= 0) close(log);
-  free_arguments(&command);
+  for (size_t i = 0; i < command.count; i++)
+    if (command.arguments[i] != command.program) free(command.arguments[i]);
   return code;
 }

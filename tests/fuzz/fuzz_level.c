@@ -10,7 +10,7 @@
 #include "core/random.h"
 #include "fuzz/fuzz.h"
 #include "sim/batch/batch.h"
-#include "sim/draw/draw_svg.h"
+#include "sim/draw/draw.h"
 #include "sim/levels/generate.h"
 #include "sim/levels/level_set.h"
 

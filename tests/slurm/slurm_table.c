@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "slurm/cluster.h"
-#include "slurm/script.h"
 
 static const char *api;
 static SlurmCluster *cluster;

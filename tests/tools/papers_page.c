@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/claims/limits.h"
 #include "analysis/claims/tests.h"
 #include "analysis/figures/papers.h"
 #include "core/memory.h"

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "slurm/allowance_internal.h"
+#include "slurm/command_internal.h"
 
 static const char answer[] =
     "Current Association Manager state\n\nAssociation Records\n\n"

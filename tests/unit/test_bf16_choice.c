@@ -1,4 +1,4 @@
-/* trainer/ops/bf16.h and trainer/run/training_bf16.h: selection of bf16 products by rule, results of the selection, and
+/* trainer/ops/bf16.h and trainer/run/training_internal.h: selection of bf16 products by rule, results of the selection, and
  * resumed trainings, which keep it. */
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "tests/unit/ops_tools.h"
 #include "tests/training_tools.h"
 #include "trainer/ops/cpu/cpu_internal.h"
-#include "trainer/run/training_bf16.h"
+#include "trainer/run/training_internal.h"
 
 enum { ROWS = 300, IN = 40, HIDDEN = 33, OUT = 5 };
 

@@ -2,7 +2,7 @@
  * unequal settings are never compared. */
 #include "claims_world.h"
 
-#include "analysis/claims/permute.h"
+#include "analysis/claims/contrast.h"
 
 static void assert_verdict(const World *world, const char *id, AnalysisVerdict verdict) {
   AnalysisClaimResult f = finding_of(world, id);

@@ -2,7 +2,7 @@
  * differences of bounded measures, for every kind of test. */
 #include "claims_world.h"
 
-#include "analysis/claims/scale.h"
+#include "analysis/claims/claims.h"
 
 enum { FEW_SEEDS = 5 };
 

@@ -9,9 +9,8 @@
 #include <cmocka.h>
 
 #include "core/memory.h"
-#include "trainer/run/training_device.h"
+#include "trainer/run/training_internal.h"
 #include "trainer/ranks/ranks.h"
-#include "trainer/run/training_memory.h"
 #include "training_tools.h"
 
 static CoreConfig small_config(const char *device, const char *storage) {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/draw/draw_svg.h"
+#include "sim/draw/draw.h"
 #include "sim/levels/level_set.h"
 #include "sim/levels/morphology.h"
 

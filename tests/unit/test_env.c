@@ -8,11 +8,10 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "sim/levels/level_list.h"
 #include "sim/levels/level_set.h"
 #include "trainer/envs/levels.h"
 #include "trainer/envs/tasks/tasks.h"
-#include "trainer/run/training_device.h"
+#include "trainer/run/training_internal.h"
 #include "training_tools.h"
 #include "message.h"
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sweep/spec/freeze.h"
 #include "sweep/spec/grid.h"
 #include "sweep/spec/id_set.h"
+#include "sweep/spec/spec.h"
 
 #define HEAD "[sweep]\nname = s\n"
 

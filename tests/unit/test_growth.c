@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "analysis/statistics/asymptote.h"
-#include "analysis/statistics/replicates.h"
+#include "analysis/statistics/statistics.h"
 #include "tests/unit/growth_golden.h"
 
 static const AnalysisResampling resampling = {400, 0.95, 3};

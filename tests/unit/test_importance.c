@@ -12,7 +12,7 @@
 #include "analysis/statistics/importance.h"
 #include "core/memory.h"
 #include "core/random.h"
-#include "core/search/sobol.h"
+#include "core/search/search.h"
 #include "tests/unit/importance_golden.h"
 
 static void assert_near(double got, double expected, double tolerance) {

@@ -1,7 +1,7 @@
 /* init.from: parts taken from a parent's checkpoint, parts that start afresh, and incompatible parents. */
 #include <math.h>
 
-#include "core/config/origin.h"
+#include "core/config/config.h"
 #include "core/memory.h"
 #include "store_workspace.h"
 #include "trainer/learners/ppo.h"

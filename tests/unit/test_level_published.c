@@ -11,7 +11,6 @@
 
 #include "core/files.h"
 #include "core/memory.h"
-#include "sim/levels/level_list.h"
 #include "sim/levels/level_set.h"
 
 #include "level_files.h"

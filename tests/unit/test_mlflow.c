@@ -2,7 +2,7 @@
  * tests/cli/test_mlflow.sh uses a real MLflow, if Python has one. */
 #include <jansson.h>
 
-#include "analysis/commands/mlflow.h"
+#include "analysis/commands/export.h"
 #include "core/http.h"
 #include "http_server.h"
 #include "store_workspace.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "trainer/envs/mujoco/mujoco_canvas.h"
+#include "trainer/envs/mujoco/mujoco_render.h"
 
 static const char *const absent = "libabsent-from-everywhere.so.1";
 

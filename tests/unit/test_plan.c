@@ -15,7 +15,7 @@
 #include "store/runlog/runlog.h"
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
-#include "sweep/plan/env_steps.h"
+#include "sweep/plan/cost_model.h"
 #include "sweep/plan/plan.h"
 #include "sweep/plan/speed.h"
 

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "analysis/plot/axis.h"
-#include "analysis/plot/csv.h"
+#include "analysis/plot/number_text.h"
+#include "analysis/plot/plot.h"
 #include "analysis/plot/plot_internal.h"
-#include "analysis/plot/render.h"
 #include "core/error.h"
 #include "core/files.h"
 

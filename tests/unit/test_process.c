@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/terminal.h"
-#include "slurm/process_internal.h"
+#include "slurm/command_internal.h"
 
 enum { LONG_S = 600 };
 

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "sweep/spec/freeze.h"
 #include "sweep/spec/resources.h"
+#include "sweep/spec/spec.h"
 
 #define HEAD "[sweep]\nname = s\nseeds = 2\n"
 #define BLOCKS                                                                                          \

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "core/config/script.h"
-#include "sweep/spec/freeze.h"
 #include "sweep/spec/grid.h"
+#include "sweep/spec/spec.h"
 
 #define HEAD "[sweep]\nname = own\nseeds = 2\ngoal = max return\n"
 #define COMMAND "[program]\ncommand = python3 t.py --lr {lr} --seed={seed} {flags}\nstep = step of {steps}\n"

@@ -12,7 +12,7 @@
 
 #include "core/memory.h"
 #include "core/random.h"
-#include "core/search/sobol.h"
+#include "core/search/search.h"
 #include "core/search/tpe.h"
 #include "tests/unit/search_golden.h"
 

@@ -12,9 +12,9 @@
 
 #include "core/files.h"
 #include "sweep/plan/searches.h"
-#include "sweep/spec/freeze.h"
 #include "sweep/spec/grid.h"
 #include "sweep/spec/search.h"
+#include "sweep/spec/spec.h"
 
 #define HEAD "[sweep]\nname = s\n"
 #define RATES "[search lr]\ntrials = 6\nppo.learning_rate = log 1e-5 .. 1e-2\n"

@@ -16,8 +16,6 @@
 #include "store/workspace/paths.h"
 #include "sweep/serve/access.h"
 #include "sweep/serve/cache.h"
-#include "sweep/serve/file.h"
-#include "sweep/serve/page.h"
 #include "sweep/serve/routes.h"
 #include "sweep/serve/series_cache.h"
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "slurm/cluster.h"
-#include "slurm/script.h"
 #include "slurm/site.h"
 #include "sweep/spec/spec.h"
 

@@ -10,8 +10,6 @@
 
 #include "core/files.h"
 #include "slurm/cluster.h"
-#include "slurm/reason.h"
-#include "slurm/script.h"
 
 static void refused(const char *name, const char *value) {
   SlurmSettings settings = slurm_settings_default(), before = settings;

@@ -16,9 +16,9 @@
 #include "store/runlog/runlog.h"
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
-#include "sweep/spec/freeze.h"
 #include "sweep/spec/grid.h"
 #include "sweep/spec/manifest.h"
+#include "sweep/spec/spec.h"
 #include "sweep/stop/decide.h"
 #include "sweep/stop/runs.h"
 

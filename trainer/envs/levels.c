@@ -8,7 +8,6 @@
 
 #include "core/files.h"
 #include "sim/batch/filter.h"
-#include "sim/levels/level_list.h"
 #include "sim/levels/level_set.h"
 #include "sim/levels/morphology.h"
 
@@ -22,14 +21,6 @@ static bool is_morphology_name(const char *word, size_t length) {
   for (int i = 0; i < MORPHOLOGY_NAMES; i++)
     if (strlen(set_names[i]) == length && memcmp(set_names[i], word, length) == 0) return true;
   return false;
-}
-
-static bool is_file_name(const char *text) { return strpbrk(text, "/.") != NULL || core_files_exists(text); }
-
-/* Reads a set of morphologies. "loco512" and "public" both name the public set. */
-static int read_morphologies(const char *name, SimLevelSet *set) {
-  const char *morphologies = strcmp(name, "loco512") == 0 ? "public" : name;
-  return sim_morphology_set(morphologies, "all", SIM_MORPHOLOGY_LEVELS, set);
 }
 
 /* Sets of the level generator. They are unbounded, but indices are limited, since all levels before one are
@@ -49,8 +40,12 @@ static const RandomSet *find_random(const char *name) {
 static int read_set(const char *name, const char *kinetix, int count, SimLevelSet *set) {
   const RandomSet *random = find_random(name);
   if (random) return sim_generate_set(*random->size, count, set);
-  if (is_morphology_name(name, strcspn(name, "+"))) return read_morphologies(name, set);
-  if (is_file_name(name) || sim_level_list_find(name)) return sim_level_set_read(name, kinetix, set);
+  if (is_morphology_name(name, strcspn(name, "+"))) {
+    const char *morphologies = strcmp(name, "loco512") == 0 ? "public" : name; /* two names of the public set */
+    return sim_morphology_set(morphologies, "all", SIM_MORPHOLOGY_LEVELS, set);
+  }
+  if (strpbrk(name, "/.") || core_files_exists(name) || sim_level_list_find(name))
+    return sim_level_set_read(name, kinetix, set);
   const char *near = core_text_nearest(name, set_names, SET_NAMES);
   return core_error(CORE_USAGE, "'%.80s' is not a level file, directory or set%s%s%s", name,
                     near ? "; did you mean " : "", near ? near : "",

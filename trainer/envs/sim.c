@@ -4,7 +4,6 @@
 
 #include "core/memory.h"
 #include "sim/device/batch_device.h"
-#include "sim/device/level_device.h"
 #include "sim/draw/draw_image.h"
 #include "sim/levels/level_set.h"
 #include "sim/task/observe.h"

@@ -1,6 +1,6 @@
 /* The simulator's levels as EnvLevels and EnvGenerator. */
 #include "core/memory.h"
-#include "sim/device/level_device.h"
+#include "sim/device/batch_device.h"
 #include "sim/levels/generate.h"
 #include "sim/levels/level_set.h"
 #include "trainer/envs/sim_internal.h"

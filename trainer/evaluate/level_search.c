@@ -7,8 +7,8 @@
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "core/random.h"
-#include "trainer/rollout/rollout.h"
 #include "trainer/ranks/ranks.h"
+#include "trainer/rollout/rollout.h"
 
 static const double SOLVED_BONUS = 0.001;
 
@@ -155,11 +155,6 @@ static int play_queued(LevelSearch *search, const Steps *steps) {
   return CORE_OK;
 }
 
-/* Whether the steps can be captured as a graph, as those of rollouts. */
-static bool is_recordable(const LevelSearch *search) {
-  return search->device && !env_is_hosted(search->env) && !search->device->times;
-}
-
 /* Plays this rank's part of levels first .. first + at_once - 1 of the search, each repeatedly from its start. */
 static int play(LevelSearch *search, const EvalPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
                 uint32_t first) {
@@ -175,7 +170,8 @@ static int play(LevelSearch *search, const EvalPlayer *player, uint64_t seed, ui
   core_device_zero(ops->device, search->own_episodes, bytes);
   core_device_zero(ops->device, search->own_solutions, bytes);
   const Steps steps = {player, seed, (uint64_t)iteration * (uint64_t)search->steps, begin};
-  TRY(is_recordable(search) ? play_queued(search, &steps) : play_steps(search, &steps));
+  const bool is_recordable = search->device && !env_is_hosted(search->env) && !search->device->times;
+  TRY(is_recordable ? play_queued(search, &steps) : play_steps(search, &steps));
 
   core_device_to_host(ops->device, search->episodes + search->first, search->own_episodes, bytes);
   core_device_to_host(ops->device, search->solutions + search->first, search->own_solutions, bytes);
@@ -241,4 +237,53 @@ int level_search_run(LevelSearch *search, const EvalPlayer *player, uint64_t see
   summary->solve_rate /= (double)summary->levels;
   summary->learnability /= (double)summary->levels;
   return CORE_OK;
+}
+
+/* ---- the buffer -------------------------------------------------------------------------------------------------- */
+
+void level_buffer_register(LevelBuffer *buffer, int capacity, CoreArena *arena) {
+  *buffer = (LevelBuffer){.capacity = capacity};
+  CORE_ARENA(arena, buffer->entry, (size_t)capacity, "level buffer [levels]");
+}
+
+void level_buffer_clear(LevelBuffer *buffer) { buffer->count = 0; }
+
+static int compare(const void *a, const void *b) {
+  const LevelBufferEntry *x = a, *y = b;
+  if (x->score != y->score) return x->score < y->score ? -1 : 1;
+  return (x->index > y->index) - (x->index < y->index);
+}
+
+static void swap(LevelBufferEntry *a, LevelBufferEntry *b) {
+  LevelBufferEntry kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+static void sift_up(LevelBufferEntry *entry, int i) {
+  for (int parent = (i - 1) / 2; i > 0 && compare(&entry[i], &entry[parent]) < 0; i = parent, parent = (i - 1) / 2)
+    swap(&entry[i], &entry[parent]);
+}
+
+static void sift_down(LevelBufferEntry *entry, int count) {
+  for (int i = 0, child = 1; child < count; child = 2 * i + 1) {
+    if (child + 1 < count && compare(&entry[child + 1], &entry[child]) < 0) child++;
+    if (compare(&entry[i], &entry[child]) <= 0) return;
+    swap(&entry[i], &entry[child]);
+    i = child;
+  }
+}
+
+void level_buffer_offer(LevelBuffer *buffer, LevelBufferEntry entry) {
+  if (buffer->count < buffer->capacity) {
+    buffer->entry[buffer->count] = entry;
+    sift_up(buffer->entry, buffer->count++);
+  } else if (compare(&entry, &buffer->entry[0]) > 0) {
+    buffer->entry[0] = entry;
+    sift_down(buffer->entry, buffer->count);
+  }
+}
+
+void level_buffer_close(LevelBuffer *buffer) {
+  qsort(buffer->entry, (size_t)buffer->count, sizeof *buffer->entry, compare);
 }

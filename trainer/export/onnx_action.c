@@ -1,5 +1,5 @@
-/* ONNX operators for the translation of actions that worker.py (trainer/envs/bridge) implements (onnx_action.h). */
-#include "trainer/export/onnx_action.h"
+/* ONNX operators for the translation of actions that worker.py (trainer/envs/bridge) implements (export.h). */
+#include "trainer/export/export.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Set and pixel encoders, operator by operator as in trainer/nets/encoder_set.c, encoder_nature.c and
  * encoder_impala.c. ONNX's convolutions use [rows][channels][height][width], the trainer
  * [rows][height][width][channels], which matters for the embedding and for layer norm. */
-#include "trainer/export/onnx_encoder.h"
+#include "trainer/export/export.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The actor as a graph, in the order of trainer/tools/player.c: observation pipeline, encoder, LSTM, tower, head,
  * action. Follows trainer/wrappers/normalize.c, trainer/nets and trainer/ops/row_gaussian_internal.h. */
-#include "trainer/export/onnx_policy.h"
+#include "trainer/export/export.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,9 +8,6 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "trainer/export/onnx_action.h"
-#include "trainer/export/onnx_encoder.h"
-#include "trainer/export/policy_metadata.h"
 
 #define HALF_MAX 65504.0 /* largest finite half-precision value; larger finite values are clipped to it */
 

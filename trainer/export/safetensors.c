@@ -1,10 +1,9 @@
-/* Tensors by name and offset (safetensors.h). */
-#include "trainer/export/safetensors.h"
+/* Tensors by name and offset (export.h). */
+#include "trainer/export/export.h"
 
 #include <stdio.h>
 
 #include "core/json.h"
-#include "trainer/export/policy_metadata.h"
 
 enum { LENGTH_BYTES = 8, ALIGNMENT = 8, NAME = 96 };
 

@@ -30,17 +30,13 @@ void early_stop_add(EarlyStop *stop, int shard, double k3) {
   if (early_stop_is_on(stop)) stop->k3[shard] += k3;
 }
 
-static void check_minibatch(EarlyStop *stop) {
-  if (stop->by_minibatch && stop->last > stop->limit) stop->stopped = true;
-}
-
 bool early_stop_allows(EarlyStop *stop, int64_t global_rows) {
   if (!early_stop_is_on(stop)) return true;
   double *records = reduce_gather_records(stop->k3, (size_t)stop->shards.shards * sizeof *stop->k3), sum = 0;
   for (int s = 0; s < stop->shards.global_shards; s++) sum += records[s];
   free(records);
   stop->last = sum / (double)global_rows;
-  check_minibatch(stop);
+  if (stop->by_minibatch && stop->last > stop->limit) stop->stopped = true;
   return !stop->stopped;
 }
 

@@ -101,12 +101,6 @@ double optim_count_zero_grad(Ops *ops, const float *logp, const float *ref_logp,
 
 /* ---- steps ----------------------------------------------------------------------------------------------------- */
 
-static void add_norm(GradientStats *gradients, double norm, int clipped) {
-  gradients->norm_mean += norm;
-  if (norm > gradients->norm_max) gradients->norm_max = norm;
-  gradients->clipped_fraction += clipped;
-}
-
 static void add_kurtosis(Ops *ops, GradientStats *gradients, const float *gradient, size_t n) {
   void *copy;
   const Kurtosis kurtosis = kurtosis_measure(core_device_view(ops->device, gradient, n * sizeof *gradient, &copy), n);
@@ -130,7 +124,9 @@ void optim_step(const UpdateContext *context, const AgentNetwork *network, Optim
   if (context->measure)
     core_device_copy(context->ops->device, context->before, network->theta, network->n * sizeof *network->theta);
   optimizer_apply(context->ops, optimizer, network->theta, gradient, network->n, lr, factor);
-  add_norm(gradients, norm, clipped);
+  gradients->norm_mean += norm;
+  if (norm > gradients->norm_max) gradients->norm_max = norm;
+  gradients->clipped_fraction += clipped;
   if (!context->measure) return;
   add_kurtosis(context->ops, gradients, gradient, network->n);
   gradients->step_norm +=

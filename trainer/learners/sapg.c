@@ -115,12 +115,6 @@ static double count_zero_grad(Sapg *sapg, Ops *ops, const float *logits) {
                                sapg->config->ppo.epsilon);
 }
 
-static void enqueue_zero_grad(const Sapg *sapg, Ops *ops, const float *logits) {
-  const SapgData *data = &sapg->data;
-  ops->update->count_zero_grad(ops, &sapg->agent->head, logits, data->actions, ref_logp(data), data->batch_advantages,
-                               data->rows, sapg->config->ppo.epsilon);
-}
-
 static int actor_gradient(Sapg *sapg, const UpdateContext *context, int global_rows, UpdateStats *stats) {
   const SapgData *data = &sapg->data;
   ActorSums sums;
@@ -208,7 +202,11 @@ static void enqueue_step(Sapg *sapg, const UpdateContext *context) {
   OpsUpdatePlan plan = sapg->captured.plan;
   plan.rows = sapg->data.rows;
   const float *logits = actor_loss(sapg, ops, &(ActorTargets){0});
-  if (context->measure) enqueue_zero_grad(sapg, ops, logits);
+  if (context->measure) {
+    const SapgData *data = &sapg->data;
+    ops->update->count_zero_grad(ops, &sapg->agent->head, logits, data->actions, ref_logp(data), data->batch_advantages,
+                                 data->rows, sapg->config->ppo.epsilon);
+  }
   actor_backward(sapg, ops);
   critic_loss(sapg, ops, NULL);
   critic_backward(sapg, ops);

@@ -117,17 +117,15 @@ static void add_layers(Representation *representation, Ops *ops, const AgentNetw
   else representation_add(representation, &network->activations, rows);
 }
 
-static void add_policy(Metrics *metrics, Ops *ops, const OpsHead *head, int rows) {
-  void *copy;
-  const size_t bytes = (size_t)rows * (size_t)head->logits * sizeof(float);
-  representation_add_policy(head, core_device_view(ops->device, metrics->updated, bytes, &copy), rows,
-                            metrics->per_logit);
-  free(copy);
-}
-
 /* Adds hidden layers and probabilities of the chunk that has just passed through the actor. */
 static void add_representation(Metrics *metrics, Ops *ops, const Agent *agent, const OpsHead *head, int rows) {
-  if (metrics->depth >= METRICS_POLICY) add_policy(metrics, ops, head, rows);
+  if (metrics->depth >= METRICS_POLICY) {
+    void *copy;
+    const size_t bytes = (size_t)rows * (size_t)head->logits * sizeof(float);
+    representation_add_policy(head, core_device_view(ops->device, metrics->updated, bytes, &copy), rows,
+                              metrics->per_logit);
+    free(copy);
+  }
   if (metrics->depth < METRICS_REPRESENTATION) return;
   add_layers(&metrics->actor, ops, &agent->actor, agent->trunk, rows);
   add_convolutions(&metrics->actor, ops, &agent->encoder, rows);

@@ -8,7 +8,7 @@
 
 #include "core/files.h"
 #include "core/memory.h"
-#include "sim/draw/draw_svg.h"
+#include "sim/draw/draw.h"
 #include "trainer/picture/mp4.h"
 
 enum { LAST_FRAME_CS = 100 }; /* duration of a .gif's last frame before it loops */

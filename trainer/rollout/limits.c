@@ -30,8 +30,6 @@ void limits_register(Limits *limits, const CoreConfig *config, const Env *env, c
                       "rollout values of last observations, the leader's [steps][worlds]");
 }
 
-static bool has_any(const uint8_t *flags, int count) { return memchr(flags, 1, (size_t)count) != NULL; }
-
 void limits_value(const Limits *limits, const ObsPipeline *pipeline, Ops *ops, const Agent *agent, const Shards *shards,
                   const RolloutStates *states, int t, int first, int count) {
   const int shard = shards_worlds(shards), end = first + count;
@@ -41,7 +39,7 @@ void limits_value(const Limits *limits, const ObsPipeline *pipeline, Ops *ops, c
     worlds = shard - first % shard < end - first ? shard - first % shard : end - first;
     const size_t index = (size_t)first;
     /* A device does the same work at each step, so that steps can be captured. */
-    if (ops->device == NULL && !has_any(limits->truncated + row + index, worlds)) continue;
+    if (ops->device == NULL && !memchr(limits->truncated + row + index, 1, (size_t)worlds)) continue;
     float *shown = seen + index * (size_t)pipeline->seen;
     states_bind(states, agent, first, false);
     agent_values(agent, ops, shown, worlds, limits->values + row + index);

@@ -132,8 +132,6 @@ static void see(Rollout *rollout, Ops *ops, int t) {
 }
 
 static RolloutPart global_worlds(const Rollout *rollout) { return (RolloutPart){0, rollout->worlds}; }
-static bool is_all(const Rollout *rollout, RolloutPart part) { return part.worlds == rollout->worlds; }
-
 /* Returns the part's actions of step t clamped to the environment's bounds, if any; the array covers all worlds. */
 static const void *bound_actions(Rollout *rollout, Ops *ops, int t, RolloutPart part) {
   const OpsHead *head = &rollout->head;
@@ -165,7 +163,7 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, RolloutPart pa
   const size_t row = (size_t)t * (size_t)rollout->worlds;
   const void *actions = ops ? bound_actions(rollout, ops, t, part) : rollout->actions + row * rollout->action_bytes;
   const EnvStep out = out_of(rollout, t);
-  const bool apart = !is_all(rollout, part);
+  const bool apart = part.worlds != rollout->worlds;
   if (apart && !rollout->device) {
     env->parts->step_async(env, part.first, part.worlds, actions);
     return;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/config/origin.h"
+#include "core/config/config.h"
 #include "core/memory.h"
 #include "store/workspace/paths.h"
 #include "trainer/envs/tasks/tasks.h"
@@ -14,8 +14,7 @@
 #include "trainer/learners/rl_games.h"
 #include "trainer/run/logs.h"
 #include "trainer/run/run_files.h"
-#include "trainer/run/training_bf16.h"
-#include "trainer/run/training_device.h"
+#include "trainer/run/training_internal.h"
 
 typedef struct Parent {
   char checkpoint[CORE_PATH_MAX], config[CORE_PATH_MAX]; /* files */
@@ -61,9 +60,6 @@ static int find_parent(const CoreConfig *config, const char *root, Parent *paren
 /* ---- choice of the sections ------------------------------------------------------------------------------------ */
 
 static bool is_network(const char *name) { return strcmp(name, "actor") == 0 || strcmp(name, "critic") == 0; }
-
-/* Whether a section belongs to the networks or the statistics of their inputs. */
-static bool is_of_weights(const char *name) { return is_network(name) || strcmp(name, OBS_SECTION) == 0; }
 
 /* Initializes per-world statistics from those of all of the parent's worlds pooled. */
 static void spread_moments(const Training *training, const Checkpoint *sections) {
@@ -149,8 +145,10 @@ static int restore_units(const Checkpoint *sections, const Parent *parent) {
 }
 
 static int restore_weights(Training *training, const Checkpoint *sections, const Parent *parent) {
-  for (int i = 0; i < sections->sections; i++)
-    if (is_of_weights(sections->section[i].name)) TRY(read_section(parent, &sections->section[i]));
+  for (int i = 0; i < sections->sections; i++) {
+    const CheckpointSection *section = &sections->section[i];
+    if (is_network(section->name) || strcmp(section->name, OBS_SECTION) == 0) TRY(read_section(parent, section));
+  }
   spread_moments(training, sections);
   training_device_upload(training);
   rollout_restored(&training->rollout);

@@ -26,7 +26,6 @@
 #include "trainer/run/inherit.h"
 #include "trainer/run/logs.h"
 #include "trainer/run/progress.h"
-#include "trainer/run/run_code.h"
 #include "trainer/run/run_evaluate.h"
 #include "trainer/run/run_files.h"
 
@@ -146,12 +145,6 @@ static void warn_of_nonfinite_worlds(Run *run) {
                    "iteration %" PRId64 "; their episodes were ended", worlds, run->training->position.iteration);
 }
 
-static void show_state(Run *run) {
-  update_state(run);
-  heartbeat_update(run->heartbeat, &run->state);
-  progress_draw(&run->progress, run->training, &run->row, training_finished(run->training));
-}
-
 /* Agrees on a stop, which any rank may have received, and on saving, which the first rank decides by time. */
 static void agree_on_next(Run *run, bool *save_now) {
   double told[] = {core_signals_stop(), ranks_is_first() && save_due(run)};
@@ -178,7 +171,11 @@ static int iterate(Run *run) {
 
     agree_on_next(run, &save_now);
     if (save_now) save(run); /* training continues without it */
-    if (ranks_is_first()) show_state(run);
+    if (ranks_is_first()) {
+      update_state(run);
+      heartbeat_update(run->heartbeat, &run->state);
+      progress_draw(&run->progress, run->training, &run->row, training_finished(run->training));
+    }
   }
   return CORE_OK;
 }
@@ -235,11 +232,6 @@ static int restore(Run *run) {
   return CORE_OK;
 }
 
-static int prepare_logs(Run *run) {
-  if (!ranks_is_first()) return CORE_OK;
-  return run_logs_prepare(&run->logs, run->training, run->root, run->id, run->state.attempt, &run->checkpoint);
-}
-
 static int restore_or_start(Run *run) {
   Training *training = run->training;
   run->saved_iteration = -1;
@@ -247,7 +239,10 @@ static int restore_or_start(Run *run) {
   training_add_sections(training, &run->checkpoint);
   checkpoint_add(&run->checkpoint, "clock", &run->clock, sizeof run->clock);
 
-  TRY(ranks_agree(prepare_logs(run)));
+  int code = CORE_OK;
+  if (ranks_is_first())
+    code = run_logs_prepare(&run->logs, run->training, run->root, run->id, run->state.attempt, &run->checkpoint);
+  TRY(ranks_agree(code));
   TRY(restore(run));
   TRY(run_best_begin(&run->best, &run->checkpoint, run->options->resume));
   if (run->saved_iteration >= 0) return CORE_OK;
@@ -258,11 +253,6 @@ static int restore_or_start(Run *run) {
   if (*run->config->init.from) TRY(inherit(run));
   run->best.started = training->position.iteration;
   return CORE_OK;
-}
-
-static int open_logs(Run *run) {
-  if (!ranks_is_first()) return CORE_OK;
-  return run_logs_open(&run->logs, run->training, run->root, run->id, run->state.attempt);
 }
 
 /* Checks signal handling, when all libraries have created their threads and handlers. */
@@ -286,7 +276,11 @@ static int attempt(Run *run) {
   if (code == CORE_OK && run->training->communicator && ranks_is_first())
     core_info("gradients are communicated by %s", run->training->communicator->name);
   if (code == CORE_OK) code = restore_or_start(run);
-  if (code == CORE_OK) code = ranks_agree(open_logs(run));
+  if (code == CORE_OK) {
+    if (ranks_is_first())
+      code = run_logs_open(&run->logs, run->training, run->root, run->id, run->state.attempt);
+    code = ranks_agree(code);
+  }
 
   if (code == CORE_OK) {
     run->started_s = run->logs.flushed_s = run->saved_s = core_clock_s();
@@ -332,12 +326,6 @@ static void end_state(Run *run, int code) {
     snprintf(state->message, sizeof state->message, "%s", core_error_message());
 }
 
-static void note_scaling(const CoreConfig *config) {
-  CoreText text = {0};
-  if (core_config_is_scaled(config)) core_info("scaling: %s", progress_scaling(config, &text));
-  core_text_free(&text);
-}
-
 /* Called by the thread that watches the other ranks, while the main thread may wait for a dead one; and where foreign
  * code ends this process. */
 static void on_loss(void *context, const char *message) {
@@ -355,7 +343,9 @@ static void note_start(const Run *run) {
   if (plan->ranks > 1)
     for (int rank = 0; rank < plan->ranks; rank++) core_info("%s", ranks_describe(rank, who));
   run_code_record(run->config, run->root, run->id, &run->state);
-  note_scaling(run->config);
+  CoreText text = {0};
+  if (core_config_is_scaled(run->config)) core_info("scaling: %s", progress_scaling(run->config, &text));
+  core_text_free(&text);
 }
 
 /* Logs what train.device = auto resolved to. */

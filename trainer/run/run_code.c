@@ -1,5 +1,5 @@
-/* Recorded code of attempts (run_code.h). */
-#include "trainer/run/run_code.h"
+/* Recorded code of attempts (run.h). */
+#include "trainer/run/run.h"
 
 #include <string.h>
 

@@ -13,12 +13,9 @@
 #include "trainer/nets/agent_init.h"
 #include "trainer/ranks/communicator.h"
 #include "trainer/ranks/ranks.h"
-#include "trainer/run/evaluation_video.h"
 #include "trainer/run/machine.h"
-#include "trainer/run/training_bf16.h"
-#include "trainer/run/training_device.h"
-#include "trainer/run/training_measure.h"
-#include "trainer/run/training_memory.h"
+#include "trainer/run/run_evaluate.h"
+#include "trainer/run/training_internal.h"
 #include "trainer/update/minibatch.h"
 
 /* Rows of a forward pass while acting: large enough for fast matrix products, small enough for little memory. */

@@ -9,7 +9,7 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/sections.h"
 #include "trainer/evaluate/curriculum.h"
-#include "trainer/evaluate/evaluation_sets.h"
+#include "trainer/evaluate/evaluate.h"
 #include "trainer/learners/learner.h"
 #include "trainer/learners/limit.h"
 #include "trainer/learners/noisy_sgd.h"

@@ -1,5 +1,5 @@
-/* Choice of a run's bf16 methods: its layers, which rank decides, and the log (training_bf16.h). */
-#include "trainer/run/training_bf16.h"
+/* Choice of a run's bf16 methods: its layers, which rank decides, and the log (training_internal.h). */
+#include "trainer/run/training_internal.h"
 
 #include <string.h>
 

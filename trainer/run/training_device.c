@@ -1,5 +1,5 @@
-/* Device selection, and checkpoints of device memory (training_device.h). */
-#include "trainer/run/training_device.h"
+/* Device selection, and checkpoints of device memory (training_internal.h). */
+#include "trainer/run/training_internal.h"
 
 #include <stdlib.h>
 

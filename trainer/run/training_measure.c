@@ -1,5 +1,5 @@
-/* Measurements of an iteration, in their order (training_measure.h). */
-#include "trainer/run/training_measure.h"
+/* Measurements of an iteration, in their order (training_internal.h). */
+#include "trainer/run/training_internal.h"
 
 int training_choose_metrics(Training *training, uint64_t seed, int64_t iteration) {
   metrics_choose(&training->metrics, &training->config, iteration);

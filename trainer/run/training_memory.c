@@ -1,5 +1,5 @@
-/* Sum of a device's memory, and advice on reducing it (training_memory.h). */
-#include "trainer/run/training_memory.h"
+/* Sum of a device's memory, and advice on reducing it (training_internal.h). */
+#include "trainer/run/training_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "core/device/arena.h"
 #include "core/text.h"
 #include "trainer/ranks/ranks.h"
-#include "trainer/run/training_device.h"
 #include "trainer/update/minibatch.h"
 
 /* Driver memory for the process' kernels and heap: about 500 MB with CUDA 12 and 13 on an H100 or H200. */

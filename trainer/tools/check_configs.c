@@ -1,6 +1,6 @@
 /* Plans one training per configuration, as --dry-run does: levels, encoders, parents, evaluation sets, memory. Nothing
  * large is allocated, and nothing is written. */
-#include "trainer/tools/check_configs.h"
+#include "trainer/tools/tools.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Validates level files with the simulator's reader and prints an error or a summary of each. */
-#include "trainer/tools/check_level.h"
+#include "trainer/tools/tools.h"
 
 #include <stdio.h>
 

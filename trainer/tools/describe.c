@@ -1,5 +1,5 @@
-/* Commands that print information as text, or with --json for scripts (describe.h). */
-#include "trainer/tools/describe.h"
+/* Commands that print information as text, or with --json for scripts (tools.h). */
+#include "trainer/tools/tools.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Plays checkpoints' policies for states, and prints how their networks fit random targets on these (plasticity.h). */
-#include "trainer/tools/plasticity.h"
+/* Plays checkpoints' policies for states, and prints how their networks fit random targets on these (tools.h). */
+#include "trainer/tools/tools.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Plays one episode with a checkpoint's policy, as evaluation does. Levels are drawn here; play_env.c handles
  * environments that render their own worlds. */
-#include "trainer/tools/play.h"
+#include "trainer/tools/tools.h"
 
 #include <inttypes.h>
 #include <omp.h>

@@ -12,7 +12,7 @@
 #include "store/workspace/paths.h"
 #include "store/workspace/run_name.h"
 #include "trainer/run/run_files.h"
-#include "trainer/run/training_bf16.h"
+#include "trainer/run/training_internal.h"
 #include "trainer/wrappers/action.h"
 
 static int load_pipeline(Player *player, const char *checkpoint) {

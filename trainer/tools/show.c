@@ -1,6 +1,6 @@
 /* Steps worlds of levels without a policy and draws them into an image or video. The worlds continue past the end of an
  * episode, so that every cell of a sheet shows the same time step. */
-#include "trainer/tools/show.h"
+#include "trainer/tools/tools.h"
 
 #include <omp.h>
 #include <stdio.h>

@@ -20,14 +20,6 @@ typedef struct StepBuffers {
   int32_t episode_steps;
 } StepBuffers;
 
-static void step(const ShowEnv *show, Env *env, const OpsHead *head, int index, StepBuffers *buffers) {
-  if (show->random)
-    action_random(head, 1, (uint64_t)show->seed, CORE_RANDOM_ACTION, 0, (uint32_t)index, buffers->actions);
-  env->step(env, buffers->actions, &(EnvStep){.observations = buffers->observation, .rewards = &buffers->reward,
-                                            .dones = &buffers->done, .solved = &buffers->solved,
-                                            .episode_steps = &buffers->episode_steps});
-}
-
 /* Steps the world, across ends of episodes, and adds the frames. */
 static int record(const ShowEnv *show, Env *env, const CoreConfig *config, EnvRecorder *recorder,
                   StepBuffers *buffers) {
@@ -37,7 +29,11 @@ static int record(const ShowEnv *show, Env *env, const CoreConfig *config, EnvRe
   env->reset(env, buffers->observation);
   for (int i = 0; i < steps; i++) {
     if (env_recorder_is_due(recorder, i)) TRY(env_recorder_add_frame(recorder, false));
-    step(show, env, &head, i, buffers);
+    if (show->random)
+      action_random(&head, 1, (uint64_t)show->seed, CORE_RANDOM_ACTION, 0, (uint32_t)i, buffers->actions);
+    env->step(env, buffers->actions, &(EnvStep){.observations = buffers->observation, .rewards = &buffers->reward,
+                                              .dones = &buffers->done, .solved = &buffers->solved,
+                                              .episode_steps = &buffers->episode_steps});
   }
   TRY(env_recorder_add_frame(recorder, true));
   return picture_write(recorder->picture);

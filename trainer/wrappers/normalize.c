@@ -98,14 +98,10 @@ void normalize_start(Normalizer *normalizer) {
   normalize_restored(normalizer);
 }
 
-static void add(const Normalizer *normalizer, const float *x, int rows) {
+void normalize_add(Normalizer *normalizer, const float *x, int rows) {
   double *mean = normalizer->next + 1, *m2 = mean + normalizer->features;
   if (normalizer->device) normalize_device_add(normalizer, x, rows);
   else normalizer->next[0] = normalize_merge(normalizer->next[0], mean, m2, normalizer->features, x, rows);
-}
-
-void normalize_add(Normalizer *normalizer, const float *x, int rows) {
-  add(normalizer, x, rows);
   if (normalizer->rule == NORMALIZE_CLEANRL) normalize_advance(normalizer);
 }
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/text.h"
 #include "trainer/envs/info.h"
 
 enum { BRIDGE_VERSION = 7, BRIDGE_FACTORS = 64, BRIDGE_TEXT = 8192, BRIDGE_NAME = 128 };
@@ -89,5 +90,15 @@ BridgeArrays bridge_arrange(const BridgeSpaces *spaces, int32_t worlds);
 void bridge_post(BridgeTurn *turn);
 /* Waits until turn->number equals `target`, at most timeout_ns. Returns false on a timeout. */
 bool bridge_wait(BridgeTurn *turn, uint32_t target, int64_t timeout_ns, BridgeSpin *spin);
+
+/* ---- bridge_spaces.c --------------------------------------------------------------------------------------------- */
+
+/* Observation and action spaces of an environment as JSON, stored in the run's directory so that its policy can be
+ * loaded where the environment is not available. */
+
+/* Appends the spaces as JSON. action_space: Bridge.action_space. */
+void bridge_spaces_append(const BridgeSpaces *spaces, const char *action_space, CoreText *json);
+/* Parses the spaces and appends the action space. CORE_FAIL: invalid JSON. Does not validate the sizes. */
+int bridge_spaces_parse(const char *json, BridgeSpaces *spaces, CoreText *action_space);
 
 #endif

@@ -14,8 +14,8 @@
 #include "core/text.h"
 #include "core/unicode.h"
 #include "store/code/code.h"
+#include "trainer/envs/bridge/bridge.h"
 #include "trainer/envs/bridge/bridge_process.h"
-#include "trainer/envs/bridge/bridge_spaces.h"
 
 enum { EVALUATION_LIMIT = 10000 }; /* maximum steps of an evaluation episode if the environment has no time limit */
 enum { SPIN_NS = 50000 };         /* longer than waking a core takes */

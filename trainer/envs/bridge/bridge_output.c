@@ -1,5 +1,5 @@
-/* A thread per worker reads its pipe, so that a worker never blocks on a full pipe (bridge_output.h). */
-#include "trainer/envs/bridge/bridge_output.h"
+/* A thread per worker reads its pipe, so that a worker never blocks on a full pipe (bridge_process.h). */
+#include "trainer/envs/bridge/bridge_process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
-#include "core/program.h"
+#include "core/process.h"
 #include "core/text.h"
 #include "store/code/code.h"
 #include "trainer/ranks/ranks.h"

@@ -1,5 +1,5 @@
-/* Conversion of spaces to and from JSON (bridge_spaces.h). */
-#include "trainer/envs/bridge/bridge_spaces.h"
+/* Conversion of spaces to and from JSON (bridge.h). */
+#include "trainer/envs/bridge/bridge.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* EGL and OSMesa, opened by name (mujoco_canvas.h). Their types and constants are declared here, so that their headers
+/* EGL and OSMesa, opened by name (mujoco_render.h). Their types and constants are declared here, so that their headers
  * are not needed. Pixels go to a framebuffer created by MuJoCo, so the context has no surface. */
-#include "trainer/envs/mujoco/mujoco_canvas.h"
+#include "trainer/envs/mujoco/mujoco_render.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

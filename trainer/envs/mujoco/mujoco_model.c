@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/memory.h"
-#include "core/program.h"
+#include "core/process.h"
 #include "trainer/envs/mujoco/mujoco_goal.h"
 
 double mujoco_sum(const double *x, int n) {

@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "core/memory.h"
-#include "trainer/envs/mujoco/mujoco_canvas.h"
 
 enum { GEOMS_MAX = 1000 }; /* capacity of a scene; Gymnasium's models have fewer than 50 */
 

@@ -65,11 +65,6 @@ static void mujoco_info(const MujocoTask *task, TaskInfo *info) {
            (double)task->bound);
 }
 
-static void procgen_info(const char *game, TaskInfo *info) {
-  *info = (TaskInfo){.about = "Procgen's", .observations = PROCGEN_PIXELS, .actions = "15 classes"};
-  snprintf(info->name, sizeof info->name, PROCGEN_PREFIX "%s", game);
-}
-
 /* Lists the tasks of the simulator, MuJoCo, Procgen, Python and libraries. */
 bool task_info(int i, TaskInfo *info) {
   int first = LEVEL_TASKS;
@@ -86,7 +81,8 @@ bool task_info(int i, TaskInfo *info) {
 
   for (int k = 0; procgen_games[k]; k++, first++) {
     if (i != first) continue;
-    procgen_info(procgen_games[k], info);
+    *info = (TaskInfo){.about = "Procgen's", .observations = PROCGEN_PIXELS, .actions = "15 classes"};
+    snprintf(info->name, sizeof info->name, PROCGEN_PREFIX "%s", procgen_games[k]);
     return true;
   }
 
