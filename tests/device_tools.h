@@ -4,14 +4,9 @@
  * and `static void run_all(void)`: all its checks on `device`, which it closes at the end. */
 #ifndef TESTS_DEVICE_TOOLS_H
 #define TESTS_DEVICE_TOOLS_H
-#include <setjmp.h>
-#include <stdarg.h>
+#include "unit/test.h"
+
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "core/device/device.h"
 #include "core/error.h"

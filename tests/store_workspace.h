@@ -1,17 +1,7 @@
 /* A workspace in a temporary directory for the tests of store/: made before each test, removed after it. */
 #ifndef TESTS_STORE_WORKSPACE_H
 #define TESTS_STORE_WORKSPACE_H
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "unit/test.h"
 
 #include "core/files.h"
 #include "store/database/database.h"
@@ -36,14 +26,6 @@ static inline int workspace_teardown(void **state) {
 }
 
 #define WORKSPACE_TEST(test) cmocka_unit_test_setup_teardown(test, workspace_setup, workspace_teardown)
-#define assert_ok(expression) \
-  do { if ((expression) != CORE_OK) fail_msg("%s: %s", #expression, core_error_message()); } while (0)
-#define assert_says(part)                                                       \
-  do {                                                                          \
-    if (!strstr(core_error_message(), part))                                    \
-      fail_msg("'%s' does not say '%s'", core_error_message(), part);           \
-  } while (0)
-
 static inline void write_text(const char *path, const char *text) {
   FILE *file = fopen(path, "w");
   assert_non_null(file);

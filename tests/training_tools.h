@@ -1,11 +1,11 @@
-/* A training from a few settings, in memory, for tests of the trainer as a whole. Include it after cmocka.h. */
+/* A training from a few settings, in memory, for tests of the trainer as a whole. */
 #ifndef TESTS_TRAINING_TOOLS_H
 #define TESTS_TRAINING_TOOLS_H
-#include <math.h>
-#include <stdlib.h>
+#include "unit/test.h"
 
 #include "core/device/device.h"
 #include "core/memory.h"
+#include "trainer/checkpoint/checkpoint.h"
 #include "trainer/run/training.h"
 
 /* "key=value" over `config`, or the test fails with the message. */
@@ -43,6 +43,25 @@ static inline StoreIteration iterate(Training *training, int iterations) {
   for (int i = 0; i < iterations; i++)
     if (training_iterate(training, &row) != CORE_OK) fail_msg("%s", core_error_message());
   return row;
+}
+
+/* Saves a training in a checkpoint, and reads it into another one of the same settings. */
+static inline void resume_from_checkpoint(Training *saved, Training *resumed) {
+  const int64_t iteration = saved->position.iteration;
+  int64_t read;
+  Checkpoint writer, reader;
+  assert_int_equal(test_directory_make(NULL), 0);
+  assert_ok(checkpoint_open(test_directory, "0123456789abcdef", 2, &writer));
+  training_add_sections(saved, &writer);
+  training_before_save(saved);
+  assert_ok(checkpoint_write(&writer, iteration));
+
+  assert_ok(checkpoint_open(test_directory, "0123456789abcdef", 2, &reader));
+  training_add_sections(resumed, &reader);
+  assert_ok(checkpoint_read_newest(&reader, &read));
+  assert_int_equal(read, iteration);
+  assert_ok(training_after_load(resumed));
+  assert_int_equal(test_directory_remove(NULL), 0);
 }
 
 static inline bool same_weights(const Training *a, const Training *b) {

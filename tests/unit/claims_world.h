@@ -1,16 +1,7 @@
 /* Included by tests of `analyze claims`: runs with a known truth, and the claims found in them. */
 #ifndef TESTS_UNIT_CLAIMS_WORLD_H
 #define TESTS_UNIT_CLAIMS_WORLD_H
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "analysis/claims/claims.h"
 #include "core/random.h"

@@ -1,11 +1,7 @@
 /* A world with one element of every kind, for tests of drawing. */
 #ifndef TESTS_UNIT_DRAW_SCENE_H
 #define TESTS_UNIT_DRAW_SCENE_H
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "sim/batch/batch.h"
 #include "sim/draw/draw.h"

@@ -1,13 +1,7 @@
 /* Helpers of the tests of ops: ops of a given size, random values, a tolerance with a message. */
 #ifndef TESTS_UNIT_OPS_TOOLS_H
 #define TESTS_UNIT_OPS_TOOLS_H
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "core/random.h"
@@ -47,11 +41,6 @@ static inline double *doubles(const float *x, size_t n) {
   double *d = core_memory_allocate(n * sizeof *d + 64);
   for (size_t i = 0; i < n; i++) d[i] = (double)x[i];
   return d;
-}
-
-static inline void assert_near(double got, double want, double tolerance) {
-  if (!(fabs(got - want) <= tolerance))
-    fail_msg("got %.17g, want %.17g, off by %.3g > %.3g", got, want, got - want, tolerance);
 }
 
 #endif

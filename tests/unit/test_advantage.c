@@ -1,12 +1,6 @@
 /* trainer/advantage, moments and estimators: GAE against its definition as a sum, standardization, and values computed
  * by hand. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/random.h"
 #include "tests/oracle/learner.h"

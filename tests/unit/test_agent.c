@@ -1,12 +1,7 @@
 /* trainer/agent: actor and critic with separate networks and with a shared trunk. Compares the gradient of a loss of
  * both outputs with finite differences of the networks in double; acting in chunks, and the effect of net.sharing on
  * a complete training. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "core/memory.h"

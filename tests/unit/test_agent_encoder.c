@@ -1,10 +1,6 @@
 /* Encoders in front of actor and critic (trainer/nets/agent.h): the gradient of a loss of both outputs against
  * finite differences in double, with separate encoders and with a shared one; invalid combinations. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "core/memory.h"

@@ -1,5 +1,5 @@
 /* Rows that cover several iterations (store/runlog/aggregate.h), against sums by hand. */
-#include <stdlib.h>
+#include "test.h"
 
 #include "store/database/bulk_internal.h"
 #include "store/runlog/aggregate.h"
@@ -34,7 +34,7 @@ static StoreIteration make(int64_t i) {
   return row;
 }
 
-static void assert_near(double value, double expected) {
+static void assert_rounded(double value, double expected) {
   if (!(fabs(value - expected) <= 1e-12 * fabs(expected))) fail_msg("%.17g is not %.17g", value, expected);
 }
 
@@ -50,17 +50,17 @@ static void test_rules(void **state) {
 
   assert_int_equal(row.iteration, 3);
   assert_true(row.merged_iterations == 3);
-  assert_near(row.transitions, 192);
-  assert_near(row.kl, 0.02);
-  assert_near(row.ddr, 192 / 0.06);                           /* transitions over the sum of KL */
-  assert_near(row.episodes, 4);
-  assert_near(row.episode_return, (1 * 10 + 3 * 30) / 4.0);   /* mean over episodes */
-  assert_near(row.grad_norm_actor_max, 9);
-  assert_near(row.seconds_update, 1.5);
-  assert_near(row.steps_per_second, 3 / (1 / 100.0 + 2 / 300.0));
-  assert_near(row.wall_seconds, 3);
-  assert_near(row.feature_rank_actor, 7);                     /* measured once */
-  assert_near(row.noise_scale_actor, 60 / 4.0);               /* sum over sum: one of the ratios has no value */
+  assert_rounded(row.transitions, 192);
+  assert_rounded(row.kl, 0.02);
+  assert_rounded(row.ddr, 192 / 0.06);                           /* transitions over the sum of KL */
+  assert_rounded(row.episodes, 4);
+  assert_rounded(row.episode_return, (1 * 10 + 3 * 30) / 4.0);   /* mean over episodes */
+  assert_rounded(row.grad_norm_actor_max, 9);
+  assert_rounded(row.seconds_update, 1.5);
+  assert_rounded(row.steps_per_second, 3 / (1 / 100.0 + 2 / 300.0));
+  assert_rounded(row.wall_seconds, 3);
+  assert_rounded(row.feature_rank_actor, 7);                     /* measured once */
+  assert_rounded(row.noise_scale_actor, 60 / 4.0);               /* sum over sum: one of the ratios has no value */
   assert_true(isnan(row.entropy) && isnan(row.noise_scale_critic));
 
   const StoreIteration last = make(4);

@@ -1,13 +1,6 @@
 /* slurm/allowance: an account's limits, parsed from the output of scontrol 22.05 on the test cluster and from
  * invalid text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <string.h>
+#include "test.h"
 
 #include "slurm/command_internal.h"
 

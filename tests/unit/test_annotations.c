@@ -1,4 +1,6 @@
 /* Tags, notes and pins: valid text, files written by other programs, and results.db, which is built from the files. */
+#include "test.h"
+
 #include "store_workspace.h"
 
 #include "store/care/maintain.h"
@@ -58,16 +60,16 @@ static void bad_words_are_refused(void **state) {
   many[sizeof many - 1] = '\0';
 
   assert_int_equal(change(STORE_SUBJECT_RUN, id, set_note, many), CORE_USAGE);
-  assert_says("more than 4000");
+  assert_message("more than 4000");
   many[STORE_NOTE_MAX] = '\0';
   assert_ok(change(STORE_SUBJECT_RUN, id, set_note, many));
 
   assert_int_equal(change(STORE_SUBJECT_RUN, id, set_note, "a\x1b[2Jb"), CORE_USAGE);
-  assert_says("control character (byte 2)");
+  assert_message("control character (byte 2)");
   assert_int_equal(change(STORE_SUBJECT_RUN, id, set_note, "a\xc2\x9b""2J"), CORE_USAGE);
   assert_int_equal(change(STORE_SUBJECT_RUN, id, set_note, "a\tb"), CORE_USAGE);
   assert_int_equal(change(STORE_SUBJECT_RUN, id, set_note, "\xff"), CORE_USAGE);
-  assert_says("not UTF-8");
+  assert_message("not UTF-8");
 
   static const char *const bad[] = {"", "two words", "../x", "a/b", "-x", ".x", "a'b", "a;b", "<b>", "\xc3\xa9"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -82,7 +84,7 @@ static void bad_words_are_refused(void **state) {
     assert_ok(change(STORE_SUBJECT_SWEEP, "fig8", add_tag, tag));
   }
   assert_int_equal(change(STORE_SUBJECT_SWEEP, "fig8", add_tag, "more"), CORE_USAGE);
-  assert_says("too many tags: 64 is the maximum");
+  assert_message("too many tags: 64 is the maximum");
 }
 
 static void files_of_other_hands(void **state) {
@@ -92,7 +94,7 @@ static void files_of_other_hands(void **state) {
   assert_string_equal(said.note, "a?[31m?b?");
   write_annotation("sweep-b.json", "[1, 2");
   assert_int_equal(store_annotations_read(root, STORE_SUBJECT_SWEEP, "b", &said), CORE_FAIL);
-  assert_says("sweep-b.json: not a JSON object");
+  assert_message("sweep-b.json: not a JSON object");
   write_annotation("sweep-c.json", "{\"tags\": [\"../x\"]}");
   assert_int_equal(store_annotations_read(root, STORE_SUBJECT_SWEEP, "c", &said), CORE_FAIL);
   assert_int_equal(said.tag_count, 0);

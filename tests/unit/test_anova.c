@@ -1,20 +1,10 @@
 /* Functional ANOVA of grids: known additive and interacting functions, noise, coverage of the intervals. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <math.h>
+#include "test.h"
 
 #include "analysis/statistics/anova.h"
 #include "core/random.h"
 
 static const AnalysisResampling resampling = {300, 0.95, 6};
-
-static void assert_near(double got, double expected, double tolerance) {
-  if (!(fabs(got - expected) <= tolerance)) fail_msg("%.12g, expected %.12g", got, expected);
-}
 
 enum { A = 3, B = 4, CELLS = A * B, RUNS = 5 };
 static const size_t levels[] = {A, B};

@@ -1,11 +1,6 @@
 /* Arenas: buffers begin with zeros, or with CORE_MEMORY_FILL=nan with NaNs unless their owner relies on zeros; on the
  * host and on a device. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "core/memory.h"

@@ -1,4 +1,6 @@
 /* sweep/local/attempt_steps: how far an attempt got, and what a later one did again. */
+#include "test.h"
+
 #include "store_workspace.h"
 #include "sweep/local/attempt_steps.h"
 

@@ -1,10 +1,6 @@
 /* The batch as its users see it: independence of threads and division, saved states, auto-reset, bad input. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <math.h>
+#include "test.h"
+
 #include <omp.h>
 
 #include "core/random.h"

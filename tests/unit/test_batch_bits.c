@@ -7,14 +7,9 @@
  * and all but one size of a device's warps (tests/tools/test_compilers.sh); TEST_BITS=all runs the large one in every
  * way (tests/long/test_bits.sh). Only on a GPU, which must exist: TEST_BITS=gpu runs the small one, gpu_brief in one
  * way only (for compute-sanitizer), gpu_large the large one. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <math.h>
+#include "test.h"
+
 #include <omp.h>
-#include <stdlib.h>
 
 #include "core/device/arena.h"
 #include "core/device/emulated_threads.h"

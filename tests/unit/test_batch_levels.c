@@ -1,11 +1,7 @@
 /* Levels of a batch: the kinds of reset, new levels for every episode, replaced levels. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <omp.h>
-#include <string.h>
 
 #include "core/random.h"
 #include "sim/batch/batch_internal.h"
@@ -266,7 +262,7 @@ static void levels_that_do_not_fit_are_refused_and_nothing_changes(void **state)
   set.level[LEVELS - 1].polygon[0].role = 7;
   set.level[0].polygon[0].role = SIM_ROLE_RED;
   assert_int_equal(sim_batch_replace_levels(batch, &set), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "role"));
+  assert_message("role");
   assert_memory_equal(before, batch->models, LEVELS * sizeof *before);
   free(before);
   sim_batch_destroy(&batch);
@@ -287,7 +283,7 @@ static void compact_observations_must_show_the_replacement(void **state) {
   assert_int_equal(sim_generate_level(SIM_SIZE_S, 1, 1, &full), CORE_OK);
   set.level = &full;
   assert_int_equal(sim_batch_replace_levels(batch, &set), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "compact_observations"));
+  assert_message("compact_observations");
   sim_batch_destroy(&batch);
 }
 

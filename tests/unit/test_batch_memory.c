@@ -1,10 +1,6 @@
 /* Memory per world, measured as the difference made by more worlds: a million small ones must fit into 2 GB. A batch
  * also has memory of a fixed size, part of which small batches use. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "sim/batch/batch.h"
 #include "sim/levels/generate.h"

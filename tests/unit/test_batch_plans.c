@@ -1,11 +1,7 @@
 /* Orders of contacts that a batch caches between steps (SimBlockPlan): worlds beyond the cache, replaced levels and
  * restored states, against worlds that step sequentially without a cache. On a processor without vector kernels both
  * sides are the same. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "core/random.h"

@@ -4,7 +4,7 @@
  * bf16 has 8 bits of significand: rounding to nearest changes a number by at most U = 2^-8 of itself. A product of two
  * rounded numbers is then off by at most 2U + U^2 of itself, and a sum of them by that share of the
  * sum of magnitudes. */
-#include <stdlib.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "tests/unit/ops_tools.h"
@@ -284,7 +284,7 @@ static void test_an_unknown_way_is_an_error(void **unused) {
   Ops *ops;
   assert_int_equal(setenv("TRAINER_BF16", "fast", 1), 0);
   assert_int_equal(ops_cpu_create_bf16(1, 10, 10, &ops), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "TRAINER_BF16=fast: expected rounded or library"));
+  assert_message("TRAINER_BF16=fast: expected rounded or library");
   assert_int_equal(unsetenv("TRAINER_BF16"), 0);
   assert_int_equal(ops_cpu_create_bf16(1, 10, 10, &ops), CORE_OK);
   ops_destroy(&ops);

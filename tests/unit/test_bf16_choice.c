@@ -1,7 +1,6 @@
-/* trainer/ops/bf16.h and trainer/run/training_internal.h: selection of bf16 products by rule, results of the selection, and
+/* trainer/ops/bf16.h and trainer/run/training_bf16.c: selection of bf16 products by rule, results of the selection, and
  * resumed trainings, which keep it. */
-#include <stdlib.h>
-#include <unistd.h>
+#include "test.h"
 
 #include "core/files.h"
 #include "core/memory.h"
@@ -205,7 +204,7 @@ static void test_a_choice_moves_to_another_processor(void **unused) {
 static void assert_refused(OpsBf16 choice, const char *because) {
   const OpsBf16 own = two_layers();
   assert_int_equal(ops_bf16_check(&choice, &own), CORE_FAIL);
-  if (strstr(core_error_message(), because) == NULL) fail_msg("%s", core_error_message());
+  assert_message(because);
 }
 
 static void test_a_damaged_choice_is_refused(void **unused) {
@@ -303,8 +302,8 @@ static void test_a_resumed_training_keeps_its_choice(void **unused) {
   save(whole, &directory);
   resumed = restore(&config, &directory, &code);
   assert_int_equal(code, CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "choice of bf16 methods is damaged"));
-  assert_non_null(strstr(core_error_message(), "method 9"));
+  assert_message("choice of bf16 methods is damaged");
+  assert_message("method 9");
   training_destroy(&resumed);
   training_destroy(&whole);
   core_files_remove_tree(directory.path);

@@ -1,6 +1,8 @@
 /* trainer/ops: chains of dense layers give the bits of the same layers one after the other, for any number of threads;
  * and kernels too large for copies of their gradients are right too. Single layers against the definition: test_ops.c;
  * gradients of whole networks: test_network.c. */
+#include "test.h"
+
 #include "tests/unit/ops_tools.h"
 
 enum { LAYERS = 4, WIDEST = 96 };

@@ -1,12 +1,7 @@
 /* Checkpoint files: contents are restored, damage of any byte is detected, older files are used instead. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <math.h>
+#include "test.h"
+
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/log.h"
 #include "trainer/checkpoint/best.h"
@@ -184,8 +179,8 @@ static void test_another_run_is_refused(void **state) {
   write_at(f, 4);
   open_checkpoint(f, "fedcba9876543210");
   assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), RUN));
-  assert_non_null(strstr(core_error_message(), "fedcba9876543210"));
+  assert_message(RUN);
+  assert_message("fedcba9876543210");
 }
 
 static void test_other_sections_are_refused(void **state) {
@@ -197,7 +192,7 @@ static void test_other_sections_are_refused(void **state) {
   checkpoint_add(&f->checkpoint, "weights", f->weights, sizeof f->weights / 2);
   checkpoint_add(&f->checkpoint, "state", f->state, sizeof f->state);
   assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "weights"));
+  assert_message("weights");
 }
 
 /* A section that files of earlier versions lack stays unchanged, and is read if present. */
@@ -228,11 +223,11 @@ static void test_an_optional_section(void **state) {
 
   f->checkpoint.section[1].bytes--; /* there, but of another size */
   assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "extra"));
+  assert_message("extra");
 
   open_checkpoint(f, RUN); /* and no test expects it */
   assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "4 sections instead of 3"));
+  assert_message("4 sections instead of 3");
 }
 
 /* A renamed file must not pass for a later iteration. */
@@ -270,7 +265,7 @@ static void test_failed_write(void **state) {
   core_files_path(blocker, "%s/inside", path);
   assert_int_equal(core_files_make_directories(blocker), CORE_OK); /* a directory where the file would go */
   assert_int_equal(checkpoint_write(&f->checkpoint, 2), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), path));
+  assert_message(path);
   core_files_path(blocker, "%s.tmp", path);
   assert_false(core_files_exists(blocker));
   assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_OK);
@@ -290,7 +285,7 @@ static void test_describe(void **state) {
   assert_non_null(strstr(core_text_string(&text), "weights"));
   change_byte(path, size_of(path) - 10);
   assert_int_equal(checkpoint_inspect(path, &contents), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "state"));
+  assert_message("state");
   assert_int_equal(checkpoint_inspect("/nowhere/at-all.ckpt", &contents), CORE_FAIL);
   core_text_free(&text);
 }

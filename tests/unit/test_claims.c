@@ -1,5 +1,7 @@
 /* The statistics of `analyze claims` on runs with a known truth: an effect is found, its reverse contradicted, and
  * unequal settings are never compared. */
+#include "test.h"
+
 #include "claims_world.h"
 
 #include "analysis/claims/contrast.h"

@@ -1,4 +1,6 @@
 /* All claims at once: noise decides nothing more often than 95 % intervals allow, Holm's correction, the table. */
+#include "test.h"
+
 #include <omp.h>
 
 #include "claims_world.h"

@@ -1,4 +1,6 @@
 /* Claims that query results.db directly: scores at equal training time, and on levels that were not trained on. */
+#include "test.h"
+
 #include "store_workspace.h"
 
 #include "analysis/claims/claims.h"
@@ -119,7 +121,7 @@ static void test_best_other(void **state) {
   free(measured);
   assert_int_equal(analysis_measure_find("best_other", &measure), CORE_OK);
   assert_int_equal(analysis_measure_find("score_at_time", &measure), CORE_USAGE);
-  assert_says("only claims have it");
+  assert_message("only claims have it");
   analysis_selection_free(&selection);
   store_database_close(&database);
 }

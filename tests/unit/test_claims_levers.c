@@ -1,5 +1,7 @@
 /* Relations with DDR over a grid: levers that matter for other reasons than DDR are no relation, and one that DDR makes
  * is found. */
+#include "test.h"
+
 #include "claims_world.h"
 
 enum { LEVER_SEEDS = 2, LEVERS = 4, WORLDS = 1500, VALUES = 4 };

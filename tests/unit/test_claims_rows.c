@@ -1,4 +1,6 @@
 /* Rows of claims.def on runs for which their sentences are true, and for which they are false. */
+#include "test.h"
+
 #include "claims_world.h"
 
 enum { SETTINGS = 6 };

@@ -1,5 +1,7 @@
 /* The scale on which claims compare: ratios of positive unbounded measures, shares of returns that may be negative, and
  * differences of bounded measures, for every kind of test. */
+#include "test.h"
+
 #include "claims_world.h"
 
 #include "analysis/claims/claims.h"

@@ -1,4 +1,6 @@
 /* Claims over several tasks: each is shown, a verdict needs more than one, and there is none if they disagree. */
+#include "test.h"
+
 #include "claims_world.h"
 
 enum { TASKS = 4 };

@@ -1,4 +1,6 @@
 /* store/code: what runs is what was hashed, whatever happens to the file. */
+#include "test.h"
+
 #include "store_workspace.h"
 
 #include "store/code/code.h"
@@ -43,7 +45,7 @@ static void test_changed(void **state) {
   const StoreCode *code = find();
   write_library("evil");
   assert_int_equal(store_code_open(code, library, &fd), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "env.so: changed after it was hashed"));
+  assert_message("env.so: changed after it was hashed");
   write_library("good");
   assert_ok(store_code_open(code, library, &fd));
   close(fd);

@@ -1,12 +1,7 @@
 /* Observations stored as the parts that change on a level (trainer/rollout/compact.h): training on them equals
  * training on full observations, bit by bit, on the CPU and on a device; and a device's memory, whose plan names
  * what does not fit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "trainer/run/training_internal.h"
@@ -145,7 +140,7 @@ static void test_refusals(void **state) {
     Training *training = NULL;
     set(&config, settings[i]);
     assert_int_equal(training_plan(&config, &training), CORE_USAGE);
-    assert_non_null(strstr(core_error_message(), "train.observation_storage"));
+    assert_message("train.observation_storage");
   }
 }
 
@@ -181,7 +176,7 @@ static void test_million(void **state) {
   training = planned(&config, "emulated:memory=131G");
   print_message("# float16: %.1f GB on the device\n", training->plan.device_bytes / 1e9);
   assert_int_equal(training_memory_check(training), CORE_FAIL);
-  if (!strstr(core_error_message(), "set train.observation_storage = state")) fail_msg("%s", core_error_message());
+  assert_message("set train.observation_storage = state");
   training_destroy(&training);
 
   set(&config, "train.observation_storage=state");
@@ -276,7 +271,7 @@ static void test_buffers_of_nccl(void **state) {
 static void expect_lack(const CoreConfig *config, const char *message) {
   Training *training = planned(config, "emulated:memory=4M");
   assert_int_equal(training_memory_check(training), CORE_FAIL);
-  if (!strstr(core_error_message(), message)) fail_msg("no '%s' in: %s", message, core_error_message());
+  assert_message(message);
   training_destroy(&training);
 }
 

@@ -1,15 +1,7 @@
 /* core/config: the table, values from text and files, errors, canonical text, JSON. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/config/config.h"
 #include "core/files.h"
@@ -198,21 +190,15 @@ static void write_text(const char *path, const char *text) {
   if (core_files_write_atomic(path, text, strlen(text)) != CORE_OK) fail_msg("%s", core_error_message());
 }
 
-static void make_temporary_directory(char path[CORE_PATH_MAX]) {
-  const char *base = getenv("TMPDIR");
-  snprintf(path, CORE_PATH_MAX, "%s/test_config.XXXXXX", base ? base : "/tmp");
-  assert_non_null(mkdtemp(path));
-}
-
 static void random_configs_survive_a_file(void **state) {
-  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  char path[CORE_PATH_MAX];
   CoreText text = {0}, value = {0};
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   (void)state;
 
-  make_temporary_directory(directory);
-  assert_int_equal(core_files_path(path, "%s/config.ini", directory), CORE_OK);
+  assert_int_equal(test_directory_make(NULL), 0);
+  assert_int_equal(core_files_path(path, "%s/config.ini", test_directory), CORE_OK);
 
   for (uint32_t i = 0; i < 200; i++) {
     CoreConfig config = random_config(i), back = core_config_default(), copy = core_config_default();
@@ -235,7 +221,7 @@ static void random_configs_survive_a_file(void **state) {
 
   core_text_free(&text);
   core_text_free(&value);
-  assert_int_equal(core_files_remove_tree(directory), CORE_OK);
+  assert_int_equal(test_directory_remove(NULL), 0);
 }
 
 static void json_holds_every_value_in_its_kind(void **state) {
@@ -299,11 +285,11 @@ static void bad_files_point_at_the_fault(void **state) {
     {"\nepochs = 1\n", ":2:1: epochs is before the first [section]"},
     {"[ppo\n", ":1:5: the section's ']' is missing"},
   };
-  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  char path[CORE_PATH_MAX];
   CoreConfig config = core_config_default(), before = config;
   (void)state;
-  make_temporary_directory(directory);
-  assert_int_equal(core_files_path(path, "%s/bad.ini", directory), CORE_OK);
+  assert_int_equal(test_directory_make(NULL), 0);
+  assert_int_equal(core_files_path(path, "%s/bad.ini", test_directory), CORE_OK);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     write_text(path, cases[i].text);
     assert_int_equal(core_config_read(path, &config), CORE_USAGE);
@@ -312,17 +298,17 @@ static void bad_files_point_at_the_fault(void **state) {
   }
   assert_int_equal(core_config_read("/nonexistent", &config), CORE_FAIL);
   assert_memory_equal(&config, &before, sizeof config); /* no setting of an invalid file is used */
-  assert_int_equal(core_files_remove_tree(directory), CORE_OK);
+  assert_int_equal(test_directory_remove(NULL), 0);
 }
 
 static void pairs_go_over_the_file_over_the_defaults(void **state) {
   const char *pairs[] = {"ppo.epochs=5", "ppo.epochs=6"}, *unknown[] = {"ppo.epochs=5", "ppo.epoch=6"};
   const char *odd[] = {"algo.name=pqn"};
-  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  char path[CORE_PATH_MAX];
   CoreConfig config;
   (void)state;
-  make_temporary_directory(directory);
-  assert_int_equal(core_files_path(path, "%s/run.ini", directory), CORE_OK);
+  assert_int_equal(test_directory_make(NULL), 0);
+  assert_int_equal(core_files_path(path, "%s/run.ini", test_directory), CORE_OK);
   write_text(path, "[ppo]\nepochs = 4\n[train]\nseed = 7\n");
   assert_int_equal(core_config_load(path, pairs, 2, &config), CORE_OK);
   assert_int_equal(config.ppo.epochs, 6);
@@ -333,7 +319,7 @@ static void pairs_go_over_the_file_over_the_defaults(void **state) {
   assert_int_equal(core_config_load(path, unknown, 2, &config), CORE_USAGE);
   assert_memory_equal(core_error_message(), "--set: ppo.epoch", 16);
   assert_int_equal(core_config_load(NULL, odd, 1, &config), CORE_USAGE); /* its env.actions is multi_discrete */
-  assert_int_equal(core_files_remove_tree(directory), CORE_OK);
+  assert_int_equal(test_directory_remove(NULL), 0);
 }
 
 static void checks_between_settings(void **state) {

@@ -1,11 +1,5 @@
 /* core/config: run ids, and the defaults that they are relative to. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <string.h>
+#include "test.h"
 
 #include "core/config/config.h"
 

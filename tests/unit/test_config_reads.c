@@ -1,12 +1,6 @@
 /* core/config_reads: the settings that a run reads, reasons for unread ones, and the shared cell of configurations
  * that read the same values. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <string.h>
+#include "test.h"
 
 #include "core/config/config.h"
 

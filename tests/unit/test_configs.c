@@ -1,14 +1,6 @@
 /* analysis/runs/configs: which runs share a configuration; analysis/runs/group: the orders that statistics depend on,
  * against the obvious algorithm that compares all pairs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "analysis/runs/configs.h"
 #include "analysis/runs/group.h"

@@ -1,4 +1,6 @@
 /* store/database/connection: files that a stranger puts next to results.db, and views and triggers in it. */
+#include "test.h"
+
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -21,7 +23,7 @@ static void assert_refused(int code, const char *part) {
   StoreDatabase *database;
   assert_int_equal(store_database_open(database_path, false, &database), code);
   assert_null(database);
-  assert_says(part);
+  assert_message(part);
 }
 
 static void put_be32(unsigned char *bytes, uint32_t value) {
@@ -190,7 +192,7 @@ static void test_stop_ends_queries(void **state) {
   raise(SIGTERM);
   assert_int_equal(store_database_int(database, "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
                                       " SELECT max(x) FROM c", &count), CORE_FAIL);
-  assert_says("stopped by a signal");
+  assert_message("stopped by a signal");
   siginfo_t info;
   assert_int_equal(sigwaitinfo(&term, &info), SIGTERM);
   sigprocmask(SIG_UNBLOCK, &term, NULL);
@@ -207,7 +209,7 @@ static void test_queries_end_in_time(void **state) {
   assert_int_equal(store_database_int(database, "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
                                       " SELECT max(x) FROM c", &count), CORE_FAIL);
   assert_true(core_clock_s() >= start_s + 0.2);
-  assert_says("it took too long");
+  assert_message("it took too long");
   store_database_end_queries_at(database, 0);
   assert_ok(store_database_int(database, "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 200000)"
                                " SELECT max(x) FROM c", &count));

@@ -1,11 +1,6 @@
 /* Device memory that kernels read and write: counted on the emulator (core/device/access_counts.h), and extrapolated to
  * other sizes (tests/instruments/cost.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/access_counts.h"
 #include "core/memory.h"
@@ -94,7 +89,7 @@ static void count_run(const CoreConfig *config, CostSum phase[CORE_PHASES]) {
   training_destroy(&training);
 }
 
-static void assert_near(const char *what, double expected, double counted, double slack) {
+static void assert_counted(const char *what, double expected, double counted, double slack) {
   if (fabs(expected - counted) > slack * counted)
     fail_msg("%s: %.0f extrapolated, %.0f counted", what, expected, counted);
 }
@@ -119,8 +114,9 @@ static void test_extrapolation(void **state) {
     /* a shuffle counts for each minibatch instead of each epoch */
     const bool is_measure = p == CORE_PHASE_MEASURE; /* one pass instead of several */
     if (!is_measure)
-      assert_near(phase_name[p], sum->launches, counted[p].launches, p == CORE_PHASE_MINIBATCHES ? 0.1 : 0.02);
-    assert_near(phase_name[p], sum->read + sum->written, counted[p].read + counted[p].written, is_measure ? 0.2 : 0.05);
+      assert_counted(phase_name[p], sum->launches, counted[p].launches, p == CORE_PHASE_MINIBATCHES ? 0.1 : 0.02);
+    assert_counted(phase_name[p], sum->read + sum->written, counted[p].read + counted[p].written,
+                   is_measure ? 0.2 : 0.05);
   }
   assert_true(cost_bytes_per_transition(cost) > 0 && cost->kernels > 20);
   free(cost);

@@ -1,14 +1,5 @@
 /* sweep/plan/cost_model: its speeds against those that docs/benchmarks.md and docs/cuda-measurements.md measured. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
 #include "sweep/plan/cost_model.h"
 

@@ -1,22 +1,9 @@
 /* State coverage (docs/results.md#state-coverage): cells and entropies of known points, the plane and its box, and that
  * a training's record holds just the states that its rollouts arrived in. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "trainer/rollout/coverage.h"
 #include "training_tools.h"
-
-#define assert_near(value, expected, tolerance) \
-  do { \
-    double value_ = (value), expected_ = (expected); \
-    if (!(fabs(value_ - expected_) <= (tolerance))) fail_msg("%s is %.17g, not %.17g", #value, value_, expected_); \
-  } while (0)
 
 /* ---- parts ------------------------------------------------------------------------------------------------------ */
 

@@ -1,11 +1,6 @@
 /* The rule that reduces the CPU ops' threads while other programs occupy processors (cpu_threads.h), on a simulated
  * machine whose spinning threads share the processors evenly. cli/test_threads uses a real one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "trainer/ops/cpu/cpu_threads.h"
 

@@ -1,6 +1,6 @@
 /* Training on new levels: assignment of levels to worlds, searches of the buffer, dependence on (seed, iteration,
  * weights) only, and complete checkpoints. */
-#include <math.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "sim/batch/batch.h"
@@ -302,7 +302,7 @@ static void test_impossible_buffers_are_refused(void **state) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     training->curriculum->position = bad[i];
     assert_int_equal(training_after_load(training), CORE_USAGE);
-    assert_says("saved curriculum");
+    assert_message("saved curriculum");
   }
   training->curriculum->position = good;
   for (int i = 0; i < KEPT; i++) training->curriculum->buffer.entry[i].number = UINT32_MAX - (uint32_t)i;
@@ -333,7 +333,7 @@ static void test_bad_settings(void **state) {
     Training *training;
     assert_int_equal(training_plan(&config, &training), CORE_USAGE);
     assert_null(training);
-    assert_says(bad[i].part);
+    assert_message(bad[i].part);
   }
 
   static const char *const out_of_range[] = {
@@ -361,8 +361,8 @@ static void test_memory_is_estimated(void **state) {
   assert_true(training->plan.environment_bytes < 20e9);
   training->plan.machine_bytes = 64e9;
   assert_int_equal(training_check_memory(training), CORE_FAIL);
-  assert_says("env.num");
-  assert_says("sfl.batch_size");
+  assert_message("env.num");
+  assert_message("sfl.batch_size");
   training_destroy(&training);
 }
 

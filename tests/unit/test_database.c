@@ -1,5 +1,7 @@
 /* store/database, store/query, store/bulk: ownership of the file, every kind of unusable file, and rows checked by
  * SQLite itself. */
+#include "test.h"
+
 #include <sqlite3.h>
 #include <signal.h>
 #include <fcntl.h>
@@ -22,7 +24,7 @@ static void assert_refused(int code, const char *part) {
   StoreDatabase *database;
   assert_int_equal(store_database_open(database_path, false, &database), code);
   assert_null(database);
-  assert_says(part);
+  assert_message(part);
 }
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
@@ -128,7 +130,7 @@ static void test_refuses_no_databases(void **state) {
   char nowhere[CORE_PATH_MAX];
   assert_ok(core_files_path(nowhere, "%s/no/folder/results.db", root));
   assert_int_equal(store_database_open(nowhere, false, &database), CORE_FAIL);
-  assert_says("No such file");
+  assert_message("No such file");
 }
 
 /* Overwritten pages of tables give a message with a remedy when they are detected, never a crash. */
@@ -220,9 +222,9 @@ static void test_locked(void **state) {
   assert_int_equal(read(ready[0], &byte, 1), 1);
   database = open_database(); /* opening and reading never wait */
   assert_int_equal(store_database_begin(database), CORE_FAIL);
-  assert_says("locked");
+  assert_message("locked");
   snprintf(pid, sizeof pid, "process %ld", (long)child);
-  assert_says(pid);
+  assert_message(pid);
 
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
@@ -398,7 +400,7 @@ static void test_query(void **state) {
   assert_null(query);
 
   assert_int_equal(store_query_open(database, "SELECT x FROM nowhere", &query), CORE_USAGE);
-  assert_says("nowhere");
+  assert_message("nowhere");
   assert_int_equal(store_query_open(database, "SELECT 1; DROP TABLE run", &query), CORE_USAGE);
   assert_int_equal(store_query_open(database, " -- nothing", &query), CORE_USAGE);
 

@@ -1,14 +1,6 @@
 /* The controller of the DDR: it reaches and holds targets over three decades on a noisy model of a training,
  * respects its limits, and follows an increasing target. tests/cli/test_ddr_target.sh tests real trainings. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/error.h"
 #include "core/random.h"
@@ -114,7 +106,7 @@ static void test_off(void **state) {
 static void refuse(const CoreConfig *config, const char *message) {
   DdrControl control;
   assert_int_equal(ddr_control_create(config, &control), CORE_USAGE);
-  if (!strstr(core_error_message(), message)) fail_msg("no \"%s\" in \"%s\"", message, core_error_message());
+  assert_message(message);
 }
 
 static void test_refusals(void **state) {

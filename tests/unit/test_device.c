@@ -1,12 +1,5 @@
 /* core/device: division of indices by multiplication, and the table of operation times. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/device_kernel.h"
 #include "core/device/device_times.h"

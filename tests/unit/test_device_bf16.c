@@ -1,6 +1,8 @@
 /* The device's kernels of layers that are bf16 in memory (kernels_bf16.h, kernels_tile.h, products), each alone and
  * element by element against float32 on the host with the same, rounded inputs. Rows fill no part and no tile, rows of
  * odd widths no 16 bytes, and blocks have several tiles each. */
+#include "test.h"
+
 #include "trainer/ops/device/device_internal.h"
 #define DEVICE_TESTS run_all
 #include "tests/device_tools.h"

@@ -2,6 +2,8 @@
  * bf16 chain, which rounds the same factors but keeps intermediate values in float32; and the fused epilogues of
  * ReLU against the kernels that replace them if the library does not support them. On a machine with a GPU the same
  * comparisons run there. */
+#include "test.h"
+
 #include "core/memory.h"
 #include "tests/unit/ops_tools.h"
 #include "trainer/ops/device/device_internal.h"

@@ -1,16 +1,10 @@
 /* Assignment of GPUs to ranks (trainer/ranks/device_choice.h) under the settings of launchers; memory in the hands of a
  * device's second order; a device of limited memory; and NCCL's library, as far as it goes without a GPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
+
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 #include "core/device/device.h"
 #include "core/memory.h"
@@ -145,7 +139,7 @@ static void test_emulation(void **state) {
   assert_int_equal(core_device_open("cuda", 0, &device, reason), CORE_USAGE);
   setenv("CORE_DEVICE", "emulated:memory=lots", 1);
   assert_int_equal(core_device_open("cuda", 0, &device, reason), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "emulated:memory=64M"));
+  assert_message("emulated:memory=64M");
   unsetenv("CORE_DEVICE");
 }
 

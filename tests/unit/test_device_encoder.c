@@ -1,9 +1,9 @@
 /* Entity encoders with train.precision = bf16 on a device, whose matrices are bf16 in memory, against the CPU in
  * float32: embeddings, and the gradient of each tensor. The kernels alone: test_device_entity_bf16.c. */
 #define DEVICE_TESTS run_all
-#include "tests/device_tools.h"
+#include "test.h"
 
-#include <math.h>
+#include "tests/device_tools.h"
 
 #include "core/device/arena.h"
 #include "core/memory.h"

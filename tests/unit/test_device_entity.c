@@ -1,6 +1,8 @@
 /* The device's ops for entity encoders (entity.h) against the CPU's, on rows of entity observations that the simulator
  * makes: the same bits, since every sum over entities has one order. Kernels are run by the emulator, one way and the
  * other, in memory that host code cannot access; on a machine with a GPU by that, too. */
+#include "test.h"
+
 #include "core/memory.h"
 #include "sim/batch/batch.h"
 #include "sim/levels/generate.h"

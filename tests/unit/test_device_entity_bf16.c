@@ -1,6 +1,8 @@
 /* The device's kernels of entity matrices that are bf16 in memory (entity.h), each alone and element by element against
  * the CPU's float32 function on the same, rounded inputs. Rows are a multiple of nothing: 67 worlds of 8 or 17
  * entities. */
+#include "test.h"
+
 #include "sim/batch/batch.h"
 #include "sim/levels/generate.h"
 #include "trainer/ops/device/device_internal.h"

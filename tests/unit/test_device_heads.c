@@ -1,5 +1,7 @@
 /* The device's heads, losses and embeddings against the CPU's, in the manner of test_device_ops.c. */
 #define PARTS(F) F(heads) F(continuous_extras) F(penalties) F(values_and_q) F(embedding)
+#include "test.h"
+
 #include "device_parts.h"
 
 static const OpsHead gaussian = {.kind = OPS_GAUSSIAN, .factors = 3, .logits = 6, .low = -1, .high = 1};

@@ -1,9 +1,9 @@
 /* Metrics of hidden layers and of steps on a device, against those on the host, in float64 and with another order of
  * sums. And the cost of a measured iteration: bytes between host and device, copies and launches. */
 #define DEVICE_TESTS run_all
-#include "tests/device_tools.h"
+#include "test.h"
 
-#include <math.h>
+#include "tests/device_tools.h"
 
 #include "core/memory.h"
 #include "core/random.h"

@@ -2,6 +2,8 @@
  * barriers forward and backward, in memory that host code cannot access. Results without matrix products and sums over
  * the rows of a matrix have the same bits; the others differ in the order of their terms. On a machine with a GPU the
  * same comparison runs there, with a tolerance where the device has its own float64 exponentials. */
+#include "test.h"
+
 #include "core/memory.h"
 #include "sim/device/kernels_bodies.h"
 #include "trainer/ops/device/device_internal.h"

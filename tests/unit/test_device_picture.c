@@ -1,6 +1,8 @@
 /* The device's ops for images (picture.h) against the CPU's, and complete pixel encoders on both. The emulator runs
  * kernels in both thread orders, in memory that host code cannot access; a GPU runs them, too, if there is one.
  * Results without sums have the same bits; products differ in the order of their terms. */
+#include "test.h"
+
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "trainer/nets/encoder.h"

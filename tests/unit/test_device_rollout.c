@@ -1,11 +1,6 @@
 /* Rollouts on a device: the emulator's streams, halves of the worlds that step while the policy runs for the others,
  * and all steps as one graph. The bits are the same for all settings and any lag of the streams. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/device.h"
 #include "core/memory.h"

@@ -1,14 +1,7 @@
 /* SAPG and half-precision storage on a device against the host, on the emulator in every order of threads and in
  * isolation, which exposes missing barriers: the samples of ranks and shards and their order, gathered data, and the
  * functions of ops.h that only they use. All bits are equal. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "core/memory.h"

@@ -2,13 +2,7 @@
  * and once in an emulated device's, which host code cannot access (core/device/device.h). Only the order of terms in
  * matrix products differs, so values agree closely for a few iterations; actions, rewards and episodes are equal as
  * long as no probability falls on the other side of a random number. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <math.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "trainer/learners/ppo.h"
@@ -501,7 +495,7 @@ static void test_refusals(void **state) {
   Training *training = NULL;
   set(&config, "train.device=cpu");
   assert_int_equal(training_plan(&config, &training), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "tf32: requires a GPU"));
+  assert_message("tf32: requires a GPU");
   config = small_config("algo.name=ppo", "train.device=auto");
   training = make(&config);
   assert_true(training->device == NULL || training->device->stream != NULL);

@@ -1,12 +1,6 @@
 /* Composition of a queued minibatch on a device, and concurrent networks, which give the bits of sequential ones:
  * counts captured kernels (core/device/device.h, graphs), with their orders. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <math.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "trainer/learners/ppo.h"
 #include "training_tools.h"

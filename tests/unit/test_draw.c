@@ -1,8 +1,7 @@
 /* Drawings of worlds: positions and colors; SVG that is well-formed for any label. */
-#include "draw_scene.h"
+#include "test.h"
 
-#include <math.h>
-#include <string.h>
+#include "draw_scene.h"
 
 #include "sim/draw/draw.h"
 #include "sim/levels/level_set.h"

@@ -1,8 +1,7 @@
 /* sim/draw's pictures and films: their pixels as libgd reads them, and the blocks of a GIF. */
-#include "draw_scene.h"
+#include "test.h"
 
-#include <math.h>
-#include <string.h>
+#include "draw_scene.h"
 
 #if CORE_HAS_GD
 #include <gd.h>
@@ -174,7 +173,7 @@ static void test_gif(void **state) {
   core_text_free(&bytes);
 }
 
-static void assert_near(int pixel, int wanted) {
+static void assert_color(int pixel, int wanted) {
   for (int shift = 0; shift < 24; shift += 8)
     assert_in_range((pixel >> shift & 255) - (wanted >> shift & 255) + 4, 0, 8);
 }
@@ -214,8 +213,8 @@ static void test_pixels_of_others(void **state) {
 
   image = gdImageCreateFromGifPtr((int)bytes.length, bytes.data);
   assert_non_null(image);
-  assert_near(gdImageGetTrueColorPixel(image, 1, 1), 0xc86432);
-  assert_near(gdImageGetTrueColorPixel(image, 2, 1), 0x074db1);
+  assert_color(gdImageGetTrueColorPixel(image, 1, 1), 0xc86432);
+  assert_color(gdImageGetTrueColorPixel(image, 2, 1), 0x074db1);
   gdImageDestroy(image);
   core_text_free(&bytes);
 }
@@ -229,7 +228,7 @@ static void test_absent(void **state) {
   CoreText bytes = {0};
   assert_false(sim_draw_image_available());
   assert_int_equal(sim_draw_png(&sheet, &bytes), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "libgd"));
+  assert_message("libgd");
   assert_int_equal(sim_draw_gif_create(&gif), CORE_USAGE);
   assert_null(gif);
 }

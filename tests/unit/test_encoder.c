@@ -1,12 +1,8 @@
 /* The entity encoders against slow versions in double (tests/oracle/encoder.h): embeddings, gradients by finite
  * differences; independence of order and contents of inactive entities, threads and chunks; parameter counts. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <omp.h>
-#include <stdlib.h>
 
 #include "core/device/arena.h"
 #include "core/random.h"

@@ -1,15 +1,7 @@
 /* The entity encoders against the public ones: embeddings and gradients that Kinetix' and Stoix' own networks gave
  * for the same observations and parameters (tests/golden/encoder_kinetix.gold). Lines there: row NAME numbers, count
  * KIND n, embedding KIND NAME numbers, gradient KIND TENSOR norm moment. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "trainer/nets/encoder.h"

@@ -1,19 +1,12 @@
 /* The simulator as the trainer's environment: effects of the settings of [env] and eval.levels, and complete
  * trainings with them. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <string.h>
+#include "test.h"
 
 #include "sim/levels/level_set.h"
 #include "trainer/envs/levels.h"
 #include "trainer/envs/tasks/tasks.h"
 #include "trainer/run/training_internal.h"
 #include "training_tools.h"
-#include "message.h"
 
 #define KINETIX "../shared/data/kinetix_levels"
 

@@ -1,12 +1,5 @@
 /* Numbers that environments report (trainer/envs/info.h): names, limits, means. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/error.h"
 #include "trainer/envs/info.h"

@@ -1,14 +1,8 @@
 /* Environment variables that a sweep records, and their values in the process that starts its runs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
+
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/files.h"
 #include "store/workspace/paths.h"

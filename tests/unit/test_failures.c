@@ -1,4 +1,6 @@
 /* Failures and skew in claims (allowance.h): what few runs may hide prevents a verdict, and what they show is told. */
+#include "test.h"
+
 #include "tests/unit/claims_world.h"
 
 #include "analysis/claims/allowance.h"

@@ -1,43 +1,21 @@
 /* core/files: whole reads, writes that keep the old file through every failure, directories, locks
  * between processes. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/files.h"
-
-static char directory[CORE_PATH_MAX];
-
-static int make_directory(void **state) {
-  const char *base = getenv("TMPDIR");
-  (void)state;
-  snprintf(directory, sizeof directory, "%s/test_files.XXXXXX", base ? base : "/tmp");
-  return mkdtemp(directory) ? 0 : -1;
-}
-
-static int remove_directory(void **state) {
-  (void)state;
-  return core_files_remove_tree(directory);
-}
 
 static const char *in_directory(const char *name) {
   static char paths[4][CORE_PATH_MAX];
   static unsigned next;
   char *path = paths[next++ % 4];
-  assert_int_equal(core_files_path(path, "%s/%s", directory, name), CORE_OK);
+  assert_int_equal(core_files_path(path, "%s/%s", test_directory, name), CORE_OK);
   return path;
 }
 
@@ -74,14 +52,14 @@ static void writes_replace_whole_files(void **state) {
   umask(mask);
   assert_int_equal(stat(in_directory("masked"), &status), 0);
   assert_int_equal(status.st_mode & 0777, 0640);
-  assert_int_equal(count_files(directory), 2); /* no temporary stays */
+  assert_int_equal(count_files(test_directory), 2); /* no temporary stays */
 }
 
 static void relative_paths_work(void **state) {
   char before[CORE_PATH_MAX];
   (void)state;
   assert_non_null(getcwd(before, sizeof before));
-  assert_int_equal(chdir(directory), 0);
+  assert_int_equal(chdir(test_directory), 0);
   int wrote = core_files_write_atomic("plain", "x", 1), made = core_files_make_directories("b/c/");
   bool there = core_files_exists("b/c");
   assert_int_equal(chdir(before), 0);
@@ -96,13 +74,13 @@ static void reads_are_bounded_and_name_the_reason(void **state) {
   size_t size;
   (void)state;
   assert_int_equal(core_files_read(in_directory("none"), 0, &data, &size), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "none: No such file"));
+  assert_message("none: No such file");
   assert_null(data);
-  assert_int_equal(core_files_read(directory, 0, &data, &size), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "Is a directory"));
+  assert_int_equal(core_files_read(test_directory, 0, &data, &size), CORE_FAIL);
+  assert_message("Is a directory");
   assert_int_equal(core_files_write_atomic(in_directory("ten"), "0123456789", 10), CORE_OK);
   assert_int_equal(core_files_read(in_directory("ten"), 9, &data, &size), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "larger than 9 bytes"));
+  assert_message("larger than 9 bytes");
   assert_int_equal(core_files_read(in_directory("ten"), 10, &data, &size), CORE_OK);
   assert_int_equal(size, 10);
   free(data);
@@ -170,7 +148,7 @@ static void no_permission_keeps_the_old_file(void **state) {
   (void)state;
   assert_int_equal(core_files_make_directories(in_directory("closed")), CORE_OK);
   assert_int_equal(core_files_write_atomic(in_directory("closed/file"), "old", 3), CORE_OK);
-  assert_int_equal(chmod(directory, 0755), 0);
+  assert_int_equal(chmod(test_directory, 0755), 0);
   assert_int_equal(chmod(in_directory("closed"), 0555), 0);
   int result = as_nobody(write_into_closed_directory);
   assert_int_equal(chmod(in_directory("closed"), 0755), 0);
@@ -202,7 +180,7 @@ static void devices_and_pipes(void **state) {
   struct stat status;
   assert_int_equal(symlink("/dev/full", in_directory("full")), 0);
   assert_int_equal(core_files_write_atomic(in_directory("full"), "x", 1), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "No space left"));
+  assert_message("No space left");
   assert_int_equal(lstat(in_directory("full"), &status), 0);
   assert_true(S_ISLNK(status.st_mode));
   assert_int_equal(mkfifo(in_directory("pipe"), 0600), 0);
@@ -221,11 +199,11 @@ static void only_plain_files_are_opened(void **state) {
   FILE *file;
   assert_int_equal(mkfifo(in_directory("waiting"), 0600), 0);
   assert_int_equal(core_files_open_reading(in_directory("waiting"), &fd), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "it is not a regular file but a pipe"));
+  assert_message("it is not a regular file but a pipe");
   assert_int_equal(core_files_open_plain(in_directory("waiting"), &file), CORE_FAIL);
   assert_int_equal(symlink("/dev/null", in_directory("nothing")), 0);
   assert_int_equal(core_files_open_reading(in_directory("nothing"), &fd), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "it is not a regular file but a device"));
+  assert_message("it is not a regular file but a device");
   assert_int_equal(core_files_write_atomic(in_directory("plain"), "x", 1), CORE_OK);
   assert_int_equal(symlink("plain", in_directory("link")), 0);
   assert_int_equal(core_files_open_reading(in_directory("link"), &fd), CORE_OK);
@@ -238,7 +216,7 @@ static void directories(void **state) {
   assert_int_equal(core_files_make_directories(in_directory("p/q/r")), CORE_OK);
   assert_int_equal(core_files_write_atomic(in_directory("p/file"), "x", 1), CORE_OK);
   assert_int_equal(core_files_make_directories(in_directory("p/file/x")), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "p/file: a file of that name exists"));
+  assert_message("p/file: a file of that name exists");
   assert_int_equal(core_files_make_directories(""), CORE_FAIL);
   char **names;
   size_t count;
@@ -372,7 +350,7 @@ static void locks_exclude_and_die_with_their_owner(void **state) {
   (void)state;
 
   assert_int_equal(core_files_lock(in_directory("lock"), false, &fd), CORE_OK);
-  assert_int_equal(chmod(directory, 0755) + chmod(in_directory("lock"), 0666), 0);
+  assert_int_equal(chmod(test_directory, 0755) + chmod(in_directory("lock"), 0666), 0);
   assert_int_equal(as_nobody(try_lock), 10);
   core_files_unlock(&fd);
   assert_int_equal(fd, -1);
@@ -401,7 +379,7 @@ static void locks_exclude_and_die_with_their_owner(void **state) {
 }
 
 int main(void) {
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, test_directory_make, test_directory_remove)
   const struct CMUnitTest tests[] = {
     IN_FOLDER(writes_replace_whole_files),
     IN_FOLDER(relative_paths_work),

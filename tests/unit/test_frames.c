@@ -1,12 +1,6 @@
 /* Stacked frames that a rollout stores once (trainer/rollout/frames.h): gathered rows are the rows that were shown,
  * byte by byte, over episodes that begin in every way; in about a quarter of the memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "core/random.h"
@@ -142,11 +136,11 @@ static void test_refusal(void **state) {
   const EnvPixels pixels = {.height = 84, .width = 84, .channels = 1, .frames = 4};
   const Env env = {.pixels = &pixels};
   assert_int_equal(frames_check(&config, &env, 8), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "set train.observation_storage to float32"));
+  assert_message("set train.observation_storage to float32");
   set(&config, "train.observation_storage=float32");
   assert_int_equal(frames_check(&config, &env, 8), CORE_OK);
   assert_int_equal(frames_check(&config, &env, 1 << 22), CORE_USAGE); /* more frames than 32-bit indices */
-  assert_non_null(strstr(core_error_message(), "use more ranks"));
+  assert_message("use more ranks");
   assert_int_equal(frames_check(&config, &env, 1 << 18), CORE_OK);
 }
 

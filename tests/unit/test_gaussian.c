@@ -1,6 +1,8 @@
 /* trainer/ops, continuous heads: log-probabilities against densities that integrate to 1, gradients of the loss, of
  * sampled entropies and of SAPG's regularizers against finite differences of their definitions in double, exact KL
  * against published forms, samples against their moments, and the same bits for any number of threads. */
+#include "test.h"
+
 #include "core/memory.h"
 #include "tests/unit/ops_tools.h"
 

@@ -1,13 +1,8 @@
 /* Kinetix' random level generator and its no-op filter (generate.h, filter.h): distributions against the
  * reference's own table, the same levels everywhere (pinned hashes), structure, and invariants of the filter. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <omp.h>
-#include <string.h>
 
 #include "core/files.h"
 #include "core/memory.h"

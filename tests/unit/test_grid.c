@@ -1,12 +1,5 @@
 /* sweep/grid, freeze and ids: the product, the union, zips, seeds, their order, against loops written out by hand. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
 #include "sweep/spec/grid.h"
 #include "sweep/spec/id_set.h"
@@ -36,8 +29,8 @@ static void assert_refused(const char *text, const char *part, const char *other
   SweepGrid grid;
   assert_int_equal(sweep_spec_parse("f.ini", text, NULL, NULL, 0, &spec), CORE_OK);
   assert_int_equal(sweep_grid_expand(&spec, &grid), CORE_USAGE);
-  if (!strstr(core_error_message(), part)) fail_msg("\"%s\" is not in \"%s\"", part, core_error_message());
-  if (!strstr(core_error_message(), other)) fail_msg("\"%s\" is not in \"%s\"", other, core_error_message());
+  assert_message(part);
+  assert_message(other);
   sweep_spec_free(&spec);
 }
 

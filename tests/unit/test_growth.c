@@ -1,22 +1,11 @@
 /* Fits of learning curves against SciPy's (make_growth_golden.py), and their asymptotes and crossing budgets. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <string.h>
+#include "test.h"
 
 #include "analysis/statistics/asymptote.h"
 #include "analysis/statistics/statistics.h"
 #include "tests/unit/growth_golden.h"
 
 static const AnalysisResampling resampling = {400, 0.95, 3};
-
-static void assert_near(double got, double expected, double tolerance) {
-  if (!(fabs(got - expected) <= tolerance)) fail_msg("%.12g, expected %.12g", got, expected);
-}
 
 /* Each fit has SciPy's sum of squares, and its curve. */
 static void test_scipy(void **state) {

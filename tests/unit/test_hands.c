@@ -1,16 +1,9 @@
 /* The hands' tasks on MuJoCo: starts of episodes, effects of actions, counting of goals, ends of episodes; and as
  * environments, independence of threads and saved states. test_reorient tests their formulas. Skipped without
  * MuJoCo, and a task without its model. */
-#include <math.h>
+#include "test.h"
+
 #include <omp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/error.h"
 #include "core/memory.h"

@@ -1,12 +1,6 @@
 /* Worlds on the host with buffers on a device (trainer/wrappers/host_env.h): all data of the inner environment,
  * including levels, states and parts, arrive with the same bits, for any lag of the device's streams. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "core/random.h"

@@ -1,23 +1,12 @@
 /* Importance of settings: the marginals of a tree against Optuna's functional ANOVA of the same tree
  * (make_importance_golden.py), of a forest against those of scikit-learn's. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
+#include "test.h"
 
 #include "analysis/statistics/importance.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/search/search.h"
 #include "tests/unit/importance_golden.h"
-
-static void assert_near(double got, double expected, double tolerance) {
-  if (!(fabs(got - expected) <= tolerance)) fail_msg("%.12g, expected %.12g", got, expected);
-}
 
 static void test_marginals(void **state) {
   const AnalysisBoxes boxes = {sizeof golden_value / sizeof *golden_value, 3, golden_low, golden_high, golden_value};

@@ -1,4 +1,6 @@
 /* store/ingest: every row is imported once, for any changes of logs, states and directories between two imports. */
+#include "test.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

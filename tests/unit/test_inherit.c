@@ -1,5 +1,5 @@
 /* init.from: parts taken from a parent's checkpoint, parts that start afresh, and incompatible parents. */
-#include <math.h>
+#include "test.h"
 
 #include "core/config/config.h"
 #include "core/memory.h"
@@ -56,8 +56,8 @@ static void assert_refused(CoreConfig config, const char *pair, int code, const 
   set(&config, pair);
   Training *child = make(&config);
   assert_int_equal(inherit(child, parent), code);
-  assert_says("init.from = ");
-  assert_says(part);
+  assert_message("init.from = ");
+  assert_message(part);
   training_destroy(&child);
 }
 
@@ -299,7 +299,7 @@ static void test_names(void **state) {
   CoreConfig config = core_config_default();
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     assert_int_equal(core_origin_parse(bad[i], &origin), CORE_USAGE);
-    assert_says("init.from = ");
+    assert_message("init.from = ");
     assert_ok(core_config_set(&config, "init.from", bad[i]));
     assert_int_equal(core_config_check(&config), CORE_USAGE); /* also when a sweep is planned */
   }
@@ -376,7 +376,7 @@ static void test_positions_where_no_run_can_be(void **state) {
       training->position = good;
       *fields[f] = wrong[i];
       assert_int_equal(training_after_load(training), CORE_FAIL);
-      assert_non_null(strstr(core_error_message(), "which is impossible"));
+      assert_message("which is impossible");
     }
   }
   training->position = good;

@@ -1,14 +1,5 @@
 /* core/ini: the grammar, positions, and files that are no INI files. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "test.h"
 
 #include "core/ini.h"
 #include "core/random.h"
@@ -195,7 +186,7 @@ static void files_that_are_none(void **state) {
   int code = core_ini_read(path, &ini);
   unlink(path);
   assert_int_equal(code, CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), ":2:2: byte 0x00"));
+  assert_message(":2:2: byte 0x00");
 }
 
 /* Any bytes give an error or entries, within the buffer (checked by sanitizer builds). */

@@ -1,12 +1,7 @@
 /* Intervals of averages of runs: closed forms, bounds, few runs, and how often they hold the truth. */
+#include "test.h"
+
 #include "analysis/statistics/interval.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "core/random.h"
 #include "oracle/student.h"

@@ -1,13 +1,6 @@
 /* sweep/cluster/job_map: which rows of Slurm's queue belong to the arrays of a sweep, also after users or sites have
  * changed comments and names, and after job ids have started over. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
+#include "test.h"
 
 #include "sweep/cluster/job_map.h"
 

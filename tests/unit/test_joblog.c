@@ -1,13 +1,6 @@
 /* sweep/joblog: messages of Slurm's daemon about a job's end in the job's own output, as 22.05.8, 24.11.7 and
  * 26.05.3 wrote them on the test cluster (those of the kernel's out-of-memory killer: as in their sources). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "test.h"
 
 #include "sweep/cluster/joblog.h"
 

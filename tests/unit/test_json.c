@@ -1,12 +1,7 @@
 /* core/json: printed values read back unchanged, and numbers have the shortest form. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <float.h>
-#include <math.h>
 
 #include "core/config/config.h"
 #include "core/json.h"

@@ -1,15 +1,7 @@
 /* AllegroKuka's formulas against IsaacGymEnvs' own classes, term by term (tests/golden/kuka_isaac.gold, made by
  * make_kuka.py), and our additions: the tolerance of each world, and the model. Compares kinematics, masses and
  * limits of the model with the published description, and an inserted cuboid with the result of MuJoCo's compiler. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
 #include "core/error.h"
 #include "core/files.h"
@@ -69,12 +61,12 @@ static FILE *open_task(int i, const KukaTask **task) {
   return NULL;
 }
 
-static void assert_near(const char *what, double ours, double theirs, double most) {
+static void assert_agrees(const char *what, double ours, double theirs, double most) {
   if (!(fabs(ours - theirs) <= most * fmax(1, fabs(theirs)))) fail_msg("%s: %.12g, not %.12g", what, ours, theirs);
 }
 
 static void assert_all_near(const char *what, const double *ours, Line *line, int n) {
-  for (int i = 0; i < n; i++) assert_near(what, ours[i], take(line), exact);
+  for (int i = 0; i < n; i++) assert_agrees(what, ours[i], take(line), exact);
 }
 
 /* ---- rewards and observations ------------------------------------------------------------------------------------ */
@@ -116,7 +108,7 @@ static void compare_reward(Line *line, const KukaReward *r, const KukaState *sta
                                       "goal", "reward", "end", "goal due", "goals"};
   const double ours[] = {r->tips, r->lifting, r->lifted, r->keypoint, r->arm, r->hand, r->goal, r->total, ended,
                          state->is_reached, state->current.reached};
-  for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) assert_near(terms[i], ours[i], take(line), exact);
+  for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) assert_agrees(terms[i], ours[i], take(line), exact);
 }
 
 static int compare_steps(FILE *file, const KukaTask *task, const double *range, int observations) {
@@ -220,26 +212,26 @@ static void test_rotations_starts_and_targets_are_the_published_ones(void **stat
     take_all(&line, u, KUKA_JOINTS);
     for (int j = 0; j < KUKA_JOINTS; j++) { /* theirs may start outside the range, as the thumb's first joint */
       const double theirs = fmin(fmax(take(&line), range[2 * j]), range[2 * j + 1]);
-      assert_near("joint", kuka_start_joint(j, u[j], range[2 * j], range[2 * j + 1]), theirs, exact);
+      assert_agrees("joint", kuka_start_joint(j, u[j], range[2 * j], range[2 * j + 1]), theirs, exact);
     }
     take_all(&line, u, KUKA_JOINTS);
-    for (int j = 0; j < KUKA_JOINTS; j++) assert_near("speed", kuka_start_velocity(u[j]), take(&line), exact);
+    for (int j = 0; j < KUKA_JOINTS; j++) assert_agrees("speed", kuka_start_velocity(u[j]), take(&line), exact);
   }
   for (int i = 0; i < 6; i++) {
     assert_true(next(file, "target", NULL, &line));
     take_all(&line, last, KUKA_JOINTS);
     take_all(&line, u, KUKA_JOINTS);
     for (int j = 0; j < KUKA_JOINTS; j++)
-      assert_near("target", kuka_target(j, u[j], last[j], range[2 * j], range[2 * j + 1]), take(&line), exact);
+      assert_agrees("target", kuka_target(j, u[j], last[j], range[2 * j], range[2 * j + 1]), take(&line), exact);
   }
   fclose(file);
 }
 
 static void test_random_forces_decay_and_differ_between_episodes(void **state) {
   (void)state;
-  assert_near("share", kuka_force_probability(0), 0.1, 1e-12);
-  assert_near("share", kuka_force_probability(1), 0.001, 1e-12);
-  assert_near("left", kuka_force_decay(), pow(0.99, 0.01667 / 0.08), 1e-12);
+  assert_agrees("share", kuka_force_probability(0), 0.1, 1e-12);
+  assert_agrees("share", kuka_force_probability(1), 0.001, 1e-12);
+  assert_agrees("left", kuka_force_decay(), pow(0.99, 0.01667 / 0.08), 1e-12);
 }
 
 /* ---- the tolerance ----------------------------------------------------------------------------------------------- */
@@ -267,20 +259,20 @@ static void test_the_tolerance_tightens_where_goals_are_reached(void **unused) {
   const KukaTask *task = mujoco_task_find("AllegroKukaReorientation")->kuka;
   KukaState state = {0};
   kuka_start_episode(task, &state);
-  assert_near("tolerance", state.tolerance, 0.075, 0);
+  assert_agrees("tolerance", state.tolerance, 0.075, 0);
   play(task, &state, 29, 3);
-  assert_near("before 3000 steps", state.tolerance, 0.075, 0);
+  assert_agrees("before 3000 steps", state.tolerance, 0.075, 0);
   play(task, &state, 2, 3);
-  assert_near("after", state.tolerance, 0.075 * 0.9, 1e-12);
+  assert_agrees("after", state.tolerance, 0.075 * 0.9, 1e-12);
   play(task, &state, 60, 2);
-  assert_near("too few goals", state.tolerance, 0.075 * 0.9, 1e-12);
+  assert_agrees("too few goals", state.tolerance, 0.075 * 0.9, 1e-12);
   play(task, &state, 31 * 80, 50);
-  assert_near("the final_tolerance", state.tolerance, 0.01, 1e-12);
+  assert_agrees("the final_tolerance", state.tolerance, 0.01, 1e-12);
   const KukaTask *throwing = mujoco_task_find("AllegroKukaThrow")->kuka;
   state = (KukaState){0};
   kuka_start_episode(throwing, &state);
   play(throwing, &state, 100, 50);
-  assert_near("Throw's stays", state.tolerance, 0.075, 0);
+  assert_agrees("Throw's stays", state.tolerance, 0.075, 0);
 }
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
@@ -357,7 +349,7 @@ static mjModel *compile(const char *sides) {
 }
 
 static void assert_same(const char *what, const double *ours, const double *theirs, int n) {
-  for (int i = 0; i < n; i++) assert_near(what, ours[i], theirs[i], 1e-9);
+  for (int i = 0; i < n; i++) assert_agrees(what, ours[i], theirs[i], 1e-9);
 }
 
 static void test_a_cuboid_is_what_mujoco_makes_of_it(void **state) {
@@ -416,7 +408,7 @@ static void test_a_goal_follows_a_goal(void **state) {
     assert_true(data->mocap_pos[0] < 1);
     const bool lies = data->qpos[KUKA_JOINTS + 2] < KUKA_START_HEIGHT + 0.03;
     assert_int_equal(lies, task->goals != KUKA_POSES);
-    assert_near("near", world->near_steps, 0, 0);
+    assert_agrees("near", world->near_steps, 0, 0);
     mujoco_model_release(model);
   }
 }

@@ -1,10 +1,5 @@
 /* Readable names of runs (core/config/label.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <string.h>
+#include "test.h"
 
 #include "core/config/label.h"
 

@@ -1,14 +1,7 @@
 /* Levels: the empty scene, masses, expansion, the check, and level files good and bad. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
-#include <math.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/files.h"
 #include "core/memory.h"
@@ -92,7 +85,7 @@ static SimLevel small_level(void) {
 }
 
 static void store(const char *name, const char *data, size_t size, char path[512]) {
-  snprintf(path, 512, "%s/%s", directory, name);
+  snprintf(path, 512, "%s/%s", test_directory, name);
   assert_int_equal(core_files_write_atomic(path, data, size), CORE_OK);
 }
 
@@ -304,8 +297,8 @@ static void test_odd_files(void **state) {
   store("two words.json", "{}", 2, path);
   assert_int_equal(sim_level_read(path, &level), CORE_USAGE);
   assert_message("level name");
-  assert_int_equal(sim_level_read(directory, &level), CORE_USAGE);
-  snprintf(path, sizeof path, "%s/none.json", directory);
+  assert_int_equal(sim_level_read(test_directory, &level), CORE_USAGE);
+  snprintf(path, sizeof path, "%s/none.json", test_directory);
   assert_int_equal(sim_level_read(path, &level), CORE_USAGE);
   assert_message("none.json: No such file");
   size_t size = (8 << 20) + 1;
@@ -349,10 +342,10 @@ static void test_sets(void **state) {
   SimLevel level = small_level();
   SimLevelSet set;
   char path[512], list[1200], base[512];
-  snprintf(base, sizeof base, "%s/set", directory);
+  snprintf(base, sizeof base, "%s/set", test_directory);
   const char *const subs[] = {"set", "set/l", "set/m", "set/other", "set/empty"};
   for (int i = 0; i < 5; i++) {
-    snprintf(path, sizeof path, "%s/%s", directory, subs[i]);
+    snprintf(path, sizeof path, "%s/%s", test_directory, subs[i]);
     assert_int_equal(mkdir(path, 0777), 0);
   }
   store_level("set/b.json", &level, path);
@@ -402,7 +395,7 @@ static void test_shuffled_files(void **state) {
   char path[512], list[1100];
   store_level("x.json", &level, path);
   for (int i = 0; i < 3; i++) {
-    snprintf(path, sizeof path, "%s/%s", directory, good[i]);
+    snprintf(path, sizeof path, "%s/%s", test_directory, good[i]);
     if (sim_level_set_read(path, "", &set) != CORE_OK) fail_msg("%s", core_error_message());
     assert_int_equal(set.count, 1);
     assert_string_equal(set.level[0].name, "x.permute3");
@@ -412,7 +405,7 @@ static void test_shuffled_files(void **state) {
   }
   int moved = 0;
   for (int k = 0; k < 20; k++) {
-    snprintf(list, sizeof list, "%s/x.json+%s/x.permute%d.json", directory, directory, k);
+    snprintf(list, sizeof list, "%s/x.json+%s/x.permute%d.json", test_directory, test_directory, k);
     assert_int_equal(sim_level_set_read(list, "", &set), CORE_OK);
     const SimLevel *now = &set.level[1];
     const SimJoint *joint = &now->joint[now->joint[0].active ? 0 : 1];
@@ -423,12 +416,13 @@ static void test_shuffled_files(void **state) {
   }
   assert_in_range(moved, 10, 19); /* with five slots for both bodies one in six keeps its slot */
   for (int i = 0; i < 4; i++) {
-    snprintf(path, sizeof path, "%s/%s", directory, bad[i]);
+    snprintf(path, sizeof path, "%s/%s", test_directory, bad[i]);
     assert_int_equal(sim_level_set_read(path, "", &set), CORE_USAGE);
   }
   char *long_name = calloc(1, 600);
-  snprintf(long_name, 600, "%s/%.58s.json", directory, "a23456789012345678901234567890123456789012345678901234567890");
-  store_level(long_name + strlen(directory) + 1, &level, path);
+  snprintf(long_name, 600, "%s/%.58s.json", test_directory,
+           "a23456789012345678901234567890123456789012345678901234567890");
+  store_level(long_name + strlen(test_directory) + 1, &level, path);
   snprintf(list, sizeof list, "%.*s.permute1", (int)strlen(path), path);
   assert_int_equal(sim_level_set_read(list, "", &set), CORE_USAGE);
   assert_message("longer than 63");
@@ -441,5 +435,5 @@ int main(void) {
     cmocka_unit_test(test_check), cmocka_unit_test(test_read_what_was_written), cmocka_unit_test(test_damaged_files),
     cmocka_unit_test(test_truncated), cmocka_unit_test(test_odd_files), cmocka_unit_test(test_leftovers),
     cmocka_unit_test(test_sets), cmocka_unit_test(test_shuffled_files)};
-  return cmocka_run_group_tests_name("level", tests, make_directory, remove_directory);
+  return cmocka_run_group_tests_name("level", tests, test_directory_make, test_directory_remove);
 }

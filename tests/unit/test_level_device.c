@@ -1,12 +1,7 @@
 /* Random levels drawn on a device against those drawn on the host: the same numbers are kept by the filter, and worlds
  * on them go the same way bit by bit, whether places are filled with levels of a sequence or worlds get new ones when
  * their episodes end. Kernels are run by the emulator, one way and the other. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdlib.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "core/memory.h"

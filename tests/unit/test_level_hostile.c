@@ -1,31 +1,16 @@
 /* Invalid level files, one file (tests/fuzz/corpus/level/bad-*.json, so that the fuzzer starts from them, too) or
  * directory per kind: each is rejected with its name, the position and the reason. And the writer, whose output
  * reads back to the same level. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/files.h"
 #include "sim/batch/filter.h"
 #include "sim/levels/level_set.h"
 #include "sim/physics/level.h"
 
-#include "message.h"
-
 #define CORPUS "tests/fuzz/corpus/level"
-
-static char directory[256];
-
-static int make_directory(void **state) {
-  snprintf(directory, sizeof directory, "%s/test_hostile.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-  return mkdtemp(directory) ? 0 : -1;
-}
-
-static int remove_directory(void **state) { return core_files_remove_tree(directory); }
 
 static void each_wrong_file_is_refused_with_its_place(void **state) {
   static const struct { const char *file, *message; } CASES[] = {
@@ -64,7 +49,7 @@ static void each_wrong_file_is_refused_with_its_place(void **state) {
 static void a_huge_file_is_refused_unread(void **state) {
   SimLevel level;
   char path[512];
-  snprintf(path, sizeof path, "%s/huge.json", directory);
+  snprintf(path, sizeof path, "%s/huge.json", test_directory);
   assert_int_equal(core_files_write_atomic(path, "", 0), CORE_OK);
   assert_int_equal(truncate(path, (off_t)1 << 40), 0); /* takes no room on the disk */
   assert_int_equal(sim_level_read(path, &level), CORE_USAGE);
@@ -82,11 +67,11 @@ static void sets_of_nothing_and_of_one_name_twice_are_refused(void **state) {
   SimLevelSet set;
   SimLevel level;
   char path[512], list[1100];
-  snprintf(path, sizeof path, "%s/empty", directory);
+  snprintf(path, sizeof path, "%s/empty", test_directory);
   assert_int_equal(core_files_make_directories(path), CORE_OK);
   assert_int_equal(sim_level_set_read(path, "", &set), CORE_USAGE);
   assert_message("/empty: no level files (*.json) in this directory");
-  snprintf(path, sizeof path, "%s/good.json", directory);
+  snprintf(path, sizeof path, "%s/good.json", test_directory);
   assert_int_equal(sim_level_read(CORPUS "/good.json", &level), CORE_OK);
   write_level(&level, path);
   snprintf(list, sizeof list, CORPUS "/good.json+%s", path);
@@ -144,5 +129,5 @@ int main(void) {
     cmocka_unit_test(each_wrong_file_is_refused_with_its_place), cmocka_unit_test(a_huge_file_is_refused_unread),
     cmocka_unit_test(sets_of_nothing_and_of_one_name_twice_are_refused),
     cmocka_unit_test(what_is_written_reads_back_bit_for_bit), cmocka_unit_test(a_wrong_level_is_not_written)};
-  return cmocka_run_group_tests_name("level_hostile", tests, make_directory, remove_directory);
+  return cmocka_run_group_tests_name("level_hostile", tests, test_directory_make, test_directory_remove);
 }

@@ -1,13 +1,6 @@
 /* Published levels: Kinetix' lists of them, and masses as its files have them. The public levels and the reference's
  * own generated ones are read where the data directory is next to the repository. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <string.h>
+#include "test.h"
 
 #include "core/files.h"
 #include "core/memory.h"
@@ -57,11 +50,11 @@ static void test_published_lists(void **state) {
   assert_null(sim_level_list_find("kinetix"));
   assert_int_equal(sim_level_set_read("kinetix_s", "", &set), CORE_USAGE);
   assert_message("env.level_folder");
-  assert_int_equal(sim_level_set_read("kinetix_s", directory, &set), CORE_USAGE);
+  assert_int_equal(sim_level_set_read("kinetix_s", test_directory, &set), CORE_USAGE);
   assert_message("h0_weak_thrust.json");
   assert_int_equal(sim_level_set_read("s/h0_weak_thrust", "", &set), CORE_USAGE);
   assert_message("env.level_folder");
-  assert_int_equal(sim_level_set_read("s/h0_weak_trust", directory, &set), CORE_USAGE);
+  assert_int_equal(sim_level_set_read("s/h0_weak_trust", test_directory, &set), CORE_USAGE);
   assert_message("s/h0_weak_trust"); /* not in their list, so it is taken as a file */
   if (!core_files_exists(PUBLIC_LEVELS)) skip();
   assert_int_equal(sim_level_set_read("s/h0_weak_thrust+l/grasp_easy", PUBLIC_LEVELS, &set), CORE_OK);
@@ -84,5 +77,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_published_lists), cmocka_unit_test(test_public_levels),
     cmocka_unit_test(test_generated_levels), cmocka_unit_test(test_loco_levels)};
-  return cmocka_run_group_tests_name("published levels", tests, make_directory, remove_directory);
+  return cmocka_run_group_tests_name("published levels", tests, test_directory_make, test_directory_remove);
 }

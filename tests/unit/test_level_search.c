@@ -1,13 +1,5 @@
 /* Scores of levels, the buffer of the best, and the search over a toy environment with known outcomes of each level. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "core/memory.h"

@@ -1,14 +1,8 @@
 /* Difficulty of hand-designed levels, for random actions and for none, against the reference environment's own table:
  * the task as a whole, from physics through rewards and ends of episodes. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <math.h>
+#include "test.h"
+
 #include <omp.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/files.h"
 #include "core/random.h"

@@ -1,13 +1,8 @@
 /* Sequences of filtered levels: equality with the plain definition of the filter, independence of ranges and
  * threads, and regeneration of a level from its number. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <omp.h>
-#include <stdlib.h>
 
 #include "core/memory.h"
 #include "sim/batch/filter.h"

@@ -1,14 +1,8 @@
 /* libsim's interface: same results as batch.h, worlds viewed in place, and errors for unsupported calls.
  * tests/install/test_libsim.sh tests installation and linking. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <math.h>
+#include "test.h"
+
 #include <omp.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -24,14 +18,14 @@ static void expect(int code, int expected, const char *part) {
   if (code != expected) fail_msg("code %d, not %d: %s", code, expected, libsim_error());
   if (!strstr(libsim_error(), part)) fail_msg("'%s' is not in: %s", part, libsim_error());
 }
-#define assert_ok(call) do { if ((call) != LIBSIM_OK) fail_msg("%s", libsim_error()); } while (0)
+#define assert_done(call) do { if ((call) != LIBSIM_OK) fail_msg("%s", libsim_error()); } while (0)
 
 static LibsimBatch *make(LibsimOptions options, const char *paths) {
   LibsimLevels *levels;
   LibsimBatch *batch;
-  if (paths) assert_ok(libsim_levels_read(paths, &levels));
-  else assert_ok(libsim_levels_loco512("all", "all", 24, &levels));
-  assert_ok(libsim_create(&options, levels, &batch));
+  if (paths) assert_done(libsim_levels_read(paths, &levels));
+  else assert_done(libsim_levels_loco512("all", "all", 24, &levels));
+  assert_done(libsim_create(&options, levels, &batch));
   libsim_levels_destroy(&levels);
   assert_null(levels);
   return batch;
@@ -70,19 +64,19 @@ static void steps_are_those_of_a_batch(void **state) {
   SimStepOut out = {.observations = a, .reward = reward[0], .done = done[0], .level = level[0]};
   LibsimStep outer_out = {.observations = b, .reward = reward[1], .done = done[1], .level = level[1]};
   sim_batch_reset(inside, a);
-  assert_ok(libsim_reset(batch, b));
+  assert_done(libsim_reset(batch, b));
   assert_memory_equal(a, b, bytes);
   for (uint32_t t = 0; t < STEPS; t++) {
     fill(actions, sizeof actions, t);
     sim_batch_step(inside, actions, &out);
-    assert_ok(libsim_step(batch, actions, &outer_out));
+    assert_done(libsim_step(batch, actions, &outer_out));
     assert_memory_equal(a, b, bytes);
     assert_memory_equal(reward[0], reward[1], sizeof reward[0]);
     assert_memory_equal(done[0], done[1], sizeof done[0]);
     assert_memory_equal(level[0], level[1], sizeof level[0]);
   }
   memset(b, 0, bytes);
-  assert_ok(libsim_observe(batch, b));
+  assert_done(libsim_observe(batch, b));
   assert_memory_equal(a, b, bytes);
   assert_int_equal(omp_get_max_threads(), threads); /* the caller's setting is as it was */
   free(a), free(b);
@@ -102,14 +96,14 @@ static void last_observations_are_those_before_the_reset(void **state) {
         *next = calloc(WORLDS, row), *none = calloc(1, row);
   uint8_t actions[WORLDS * SIM_ACTIONS], done[WORLDS], has_ended[WORLDS] = {0};
   const LibsimStep out = {.observations = next, .done = done}, other_out = {.observations = shown};
-  assert_ok(libsim_reset(batch, NULL));
-  assert_ok(libsim_reset(blind, NULL));
-  assert_ok(libsim_reset(other, NULL));
+  assert_done(libsim_reset(batch, NULL));
+  assert_done(libsim_reset(blind, NULL));
+  assert_done(libsim_reset(other, NULL));
   for (uint32_t t = 0; t < 12; t++) {
     fill(actions, sizeof actions, t);
-    assert_ok(libsim_step_final(batch, actions, &out, last));
-    assert_ok(libsim_step_final(blind, actions, NULL, unseen)); /* kernels that need not show anything */
-    assert_ok(libsim_step(other, actions, &other_out));
+    assert_done(libsim_step_final(batch, actions, &out, last));
+    assert_done(libsim_step_final(blind, actions, NULL, unseen)); /* kernels that need not show anything */
+    assert_done(libsim_step(other, actions, &other_out));
     assert_memory_equal(last, unseen, WORLDS * row);
     for (size_t w = 0; w < WORLDS; w++) {
       const float *expected = done[w] && !has_ended[w] ? shown + w * length : has_ended[w] ? NULL : none;
@@ -136,16 +130,16 @@ static void done_tells_the_time_limit(void **state) {
     uint8_t actions[WORLDS * SIM_ACTIONS], done[2][WORLDS], solved[2][WORLDS];
     float reward[2][WORLDS];
     int32_t steps[2][WORLDS];
-    assert_ok(libsim_levels_random('s', 1, 0, 40, 0, &levels));
+    assert_done(libsim_levels_random('s', 1, 0, 40, 0, &levels));
     options.dense_reward = 0;
-    assert_ok(libsim_create(&options, levels, &plain));
+    assert_done(libsim_create(&options, levels, &plain));
     options.dense_reward = 50, options.done_reason = 1;
-    assert_ok(libsim_create(&options, levels, &telling));
+    assert_done(libsim_create(&options, levels, &telling));
     libsim_levels_destroy(&levels);
     for (uint32_t t = 0; t < 10 * STEPS; t++) {
       fill(actions, sizeof actions, t);
-      assert_ok(libsim_step(plain, actions, &(LibsimStep){NULL, reward[0], done[0], solved[0], NULL, steps[0]}));
-      assert_ok(libsim_step(telling, actions, &(LibsimStep){NULL, reward[1], done[1], solved[1], NULL, steps[1]}));
+      assert_done(libsim_step(plain, actions, &(LibsimStep){NULL, reward[0], done[0], solved[0], NULL, steps[0]}));
+      assert_done(libsim_step(telling, actions, &(LibsimStep){NULL, reward[1], done[1], solved[1], NULL, steps[1]}));
       for (int w = 0; w < WORLDS; w++) {
         assert_int_equal(done[1][w], done[0][w] == 0 ? 0 : reward[0][w] == 0 ? 2 : 1);
         late += done[1][w] == 2, others += done[1][w] == 1;
@@ -168,13 +162,13 @@ static void a_saved_state_goes_on_the_same(void **state) {
   void *saved = malloc(bytes), *after = malloc(bytes), *again = malloc(bytes);
   uint8_t actions[WORLDS * SIM_ACTIONS];
   fill(actions, sizeof actions, 3);
-  for (int t = 0; t < STEPS; t++) assert_ok(libsim_step(first, actions, NULL));
-  assert_ok(libsim_save(first, saved, bytes));
-  assert_ok(libsim_load(second, saved, bytes));
-  assert_ok(libsim_step(first, actions, NULL));
-  assert_ok(libsim_step(second, actions, NULL));
-  assert_ok(libsim_save(first, after, bytes));
-  assert_ok(libsim_save(second, again, bytes));
+  for (int t = 0; t < STEPS; t++) assert_done(libsim_step(first, actions, NULL));
+  assert_done(libsim_save(first, saved, bytes));
+  assert_done(libsim_load(second, saved, bytes));
+  assert_done(libsim_step(first, actions, NULL));
+  assert_done(libsim_step(second, actions, NULL));
+  assert_done(libsim_save(first, after, bytes));
+  assert_done(libsim_save(second, again, bytes));
   assert_memory_equal(after, again, bytes);
   expect(libsim_save(first, saved, bytes - 1), LIBSIM_USAGE, "the state has");
   expect(libsim_load(first, saved, bytes - 1), LIBSIM_USAGE, "for these levels and worlds");
@@ -196,7 +190,7 @@ static void actions_and_resets_are_passed_on(void **state) {
   assert_int_equal(libsim_actions(batch), 1);
   memset(actions, 8, sizeof actions);
   const LibsimStep out = {.level = level};
-  assert_ok(libsim_step(batch, actions, &out));
+  assert_done(libsim_step(batch, actions, &out));
   for (int w = 0; w < WORLDS; w++) assert_int_equal(level[w], -1);
   libsim_destroy(&batch);
   options.actions = LIBSIM_CONTINUOUS;
@@ -206,8 +200,8 @@ static void actions_and_resets_are_passed_on(void **state) {
   float values[WORLDS * SIM_ACTIONS] = {0};
   int32_t first[WORLDS];
   const LibsimStep start = {.level = first};
-  assert_ok(libsim_step(batch, values, &start));
-  for (int t = 0; t < STEPS; t++) assert_ok(libsim_step(batch, values, &out));
+  assert_done(libsim_step(batch, values, &start));
+  for (int t = 0; t < STEPS; t++) assert_done(libsim_step(batch, values, &out));
   assert_memory_equal(level, first, sizeof first);
   libsim_destroy(&batch);
 }
@@ -218,14 +212,14 @@ static void fields_are_where_they_say(void **state) {
   LibsimBatch *batch = make(small(), GOOD);
   LibsimField field;
   uint8_t actions[WORLDS * SIM_ACTIONS] = {0};
-  assert_ok(libsim_step(batch, actions, NULL));
+  assert_done(libsim_step(batch, actions, NULL));
   int count = 0;
   for (; libsim_field(batch, count, &field) == LIBSIM_OK; count++) {
     size_t bytes = (size_t)(field.shape[0] * field.shape[1] * field.shape[2]) * 4;
     unsigned char *values = malloc(bytes);
     assert_int_equal(field.shape[0], WORLDS);
     assert_true(field.shape[1] >= 1 && field.shape[2] >= 1 && field.shape[2] <= 2 && field.meaning[0]);
-    assert_ok(libsim_field_copy(batch, field.name, values, bytes));
+    assert_done(libsim_field_copy(batch, field.name, values, bytes));
     for (int64_t w = 0, k = 0; w < field.shape[0]; w++)
       for (int64_t s = 0; s < field.shape[1]; s++)
         for (int64_t c = 0; c < field.shape[2]; c++, k++) {
@@ -238,11 +232,11 @@ static void fields_are_where_they_say(void **state) {
   assert_int_equal(count, 13);
   expect(libsim_field(batch, count, &field), LIBSIM_USAGE, "expected 0 to 12");
   expect(libsim_field_named(batch, "positon", &field), LIBSIM_USAGE, "did you mean position");
-  assert_ok(libsim_field_named(batch, "timestep", &field));
+  assert_done(libsim_field_named(batch, "timestep", &field));
   assert_int_equal(field.type, LIBSIM_INT32);
   assert_int_equal(*(const int32_t *)field.data, 1);
   float position[WORLDS][7][2];
-  assert_ok(libsim_field_copy(batch, "position", position, sizeof position));
+  assert_done(libsim_field_copy(batch, "position", position, sizeof position));
   assert_float_equal(position[3][6][0], 4, 0); /* the fixated goal: circle 1, after five polygons */
   assert_float_equal(position[3][6][1], 1.5f, 0);
   libsim_destroy(&batch);
@@ -251,7 +245,7 @@ static void fields_are_where_they_say(void **state) {
 static void worlds_can_be_drawn(void **state) {
   LibsimBatch *batch = make(small(), GOOD);
   char *svg;
-  assert_ok(libsim_draw(batch, 2, 100, &svg));
+  assert_done(libsim_draw(batch, 2, 100, &svg));
   assert_non_null(strstr(svg, "width=\"100\""));
   assert_non_null(strstr(svg, "<circle"));
   libsim_free(svg);
@@ -268,19 +262,19 @@ static void levels_come_from_everywhere(void **state) {
   LibsimLevels *levels, *again;
   LibsimSize size;
   char *json;
-  assert_ok(libsim_levels_random('m', 3, 10, 5, 0, &levels));
+  assert_done(libsim_levels_random('m', 3, 10, 5, 0, &levels));
   assert_int_equal(libsim_levels_count(levels), 5);
-  assert_ok(libsim_levels_size(levels, &size));
+  assert_done(libsim_levels_size(levels, &size));
   assert_true(size.polygons == 6 && size.circles == 3 && size.joints == 2 && size.thrusters == 2 && size.contacts > 0);
-  assert_ok(libsim_levels_write(levels, 4, &json));
-  assert_ok(libsim_levels_parse("again.json", json, strlen(json), &again));
+  assert_done(libsim_levels_write(levels, 4, &json));
+  assert_done(libsim_levels_parse("again.json", json, strlen(json), &again));
   assert_string_equal(libsim_levels_name(again, 0), "again");
   assert_null(libsim_levels_name(again, 1));
   libsim_free(json);
   libsim_levels_destroy(&again);
   expect(libsim_levels_write(levels, 5, &json), LIBSIM_USAGE, "levels 0 to 4");
   libsim_levels_destroy(&levels);
-  assert_ok(libsim_levels_random('s', 3, 0, 4, 1, &levels));
+  assert_done(libsim_levels_random('s', 3, 0, 4, 1, &levels));
   assert_int_equal(libsim_levels_count(levels), 4);
   libsim_levels_destroy(&levels);
   expect(libsim_levels_random('x', 0, 0, 1, 0, &levels), LIBSIM_USAGE, "size must be 's', 'm' or 'l'");
@@ -299,7 +293,7 @@ static void wrong_options_are_refused(void **state) {
   LibsimLevels *levels;
   LibsimBatch *batch;
   LibsimOptions bad;
-  assert_ok(libsim_levels_read(GOOD, &levels));
+  assert_done(libsim_levels_read(GOOD, &levels));
 #define REFUSED(change, message) \
   bad = small(), change, expect(libsim_create(&bad, levels, &batch), LIBSIM_USAGE, message), assert_null(batch)
   REFUSED(bad.worlds = 0, "worlds must be at least 1");
@@ -357,7 +351,7 @@ static void a_level_that_runs_to_nan_ends_its_episodes(void **state) {
     const LibsimStep out = {.observations = observations, .reward = reward, .done = done, .solved = solved};
     for (uint32_t t = 0; t < 10; t++) { /* fewer than max_steps */
       fill(actions, sizeof actions, t);
-      assert_ok(libsim_step(batch, actions, &out));
+      assert_done(libsim_step(batch, actions, &out));
       for (int w = 0; w < WORLDS; w++) {
         assert_true(isfinite(reward[w]) && !solved[w] && done[w] < 2);
         ended += done[w];

@@ -1,12 +1,7 @@
 /* Environments without goals and with time limits, as in continuous control: a toy with known values. Truncated
  * episodes in a rollout, both ways to learn from them, statistics per world, unscaled episode returns, returns of
  * complete games with several lives, evaluation without solve rates, and by mean actions. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "core/memory.h"
@@ -211,8 +206,8 @@ static void test_refusals(void **state) {
   assert_int_equal(limits_check(&config, &env), CORE_OK);
   set(&config, "env.truncation=bootstrap");
   assert_int_equal(limits_check(&config, &env), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "env.truncation = bootstrap needs time limits that are told from"));
-  assert_non_null(strstr(core_error_message(), "toy environments lack; set env.truncation to terminate"));
+  assert_message("env.truncation = bootstrap needs time limits that are told from");
+  assert_message("toy environments lack; set env.truncation to terminate");
   core_error_clear();
 }
 

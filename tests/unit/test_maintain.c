@@ -1,4 +1,6 @@
 /* Check, repair and merge of results.db: each fault is created on purpose, found, and repaired if possible. */
+#include "test.h"
+
 #include <sqlite3.h>
 
 #include "store/care/maintain.h"
@@ -257,7 +259,7 @@ static void test_damaged_file(void **state) {
     assert_true(check.findings[STORE_DAMAGE] > 0);
     assert_found(&findings, "sweep collect --rebuild");
   } else {
-    assert_says("sweep collect --rebuild");
+    assert_message("sweep collect --rebuild");
   }
 }
 

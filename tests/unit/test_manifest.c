@@ -1,39 +1,18 @@
 /* sweep/manifest and the names of sweep/sweep: stable indices, damaged files, resolution of run names. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/files.h"
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/sweep.h"
-
-static char root[CORE_PATH_MAX];
-
-static int setup(void **state) {
-  (void)state;
-  const char *temporary = getenv("TMPDIR");
-  snprintf(root, sizeof root, "%s/test_manifest.XXXXXX", temporary ? temporary : "/tmp");
-  return mkdtemp(root) ? 0 : -1;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  return core_files_remove_tree(root);
-}
 
 static int record(const char *text, SweepManifest *manifest, SweepManifestChange *change) {
   SweepSpec spec;
   SweepGrid grid;
   assert_int_equal(sweep_spec_parse("f.ini", text, NULL, NULL, 0, &spec), CORE_OK);
   assert_int_equal(sweep_grid_expand(&spec, &grid), CORE_OK);
-  int code = sweep_manifest_record(root, &grid, manifest, change);
+  int code = sweep_manifest_record(test_directory, &grid, manifest, change);
   sweep_grid_free(&grid);
   sweep_spec_free(&spec);
   return code;
@@ -42,16 +21,16 @@ static int record(const char *text, SweepManifest *manifest, SweepManifestChange
 static char *read_text(const char *file) {
   char path[CORE_PATH_MAX], *text;
   size_t size;
-  assert_int_equal(store_path_sweep(root, "s", file, path), CORE_OK);
+  assert_int_equal(store_path_sweep(test_directory, "s", file, path), CORE_OK);
   assert_int_equal(core_files_read(path, 0, &text, &size), CORE_OK);
   return text;
 }
 
 static void write_text(const char *file, const char *text) {
   char path[CORE_PATH_MAX];
-  assert_int_equal(store_path_sweep(root, "s", NULL, path), CORE_OK);
+  assert_int_equal(store_path_sweep(test_directory, "s", NULL, path), CORE_OK);
   assert_int_equal(core_files_make_directories(path), CORE_OK);
-  assert_int_equal(store_path_sweep(root, "s", file, path), CORE_OK);
+  assert_int_equal(store_path_sweep(test_directory, "s", file, path), CORE_OK);
   assert_int_equal(core_files_write_atomic(path, text, strlen(text)), CORE_OK);
 }
 
@@ -71,7 +50,7 @@ static void test_written_form(void **state) {
   char *text = read_text("manifest.tsv");
   assert_string_equal(text, expected);
   free(text);
-  assert_int_equal(sweep_manifest_read(root, "s", &again), CORE_OK);
+  assert_int_equal(sweep_manifest_read(test_directory, "s", &again), CORE_OK);
   assert_int_equal(again.count, 2);
   assert_memory_equal(again.ids, manifest.ids, 2 * sizeof *again.ids);
   sweep_manifest_free(&again);
@@ -121,10 +100,10 @@ static void test_merge_writes_nothing(void **state) {
   char path[CORE_PATH_MAX];
   assert_int_equal(sweep_spec_parse("f.ini", TEXT_OF("1"), NULL, NULL, 0, &spec), CORE_OK);
   assert_int_equal(sweep_grid_expand(&spec, &grid), CORE_OK);
-  assert_int_equal(sweep_manifest_merge(root, &grid, &manifest, &change), CORE_OK);
+  assert_int_equal(sweep_manifest_merge(test_directory, &grid, &manifest, &change), CORE_OK);
   assert_int_equal(manifest.count, 1);
   assert_int_equal(change.absent, 0);
-  assert_int_equal(core_files_path(path, "%s/sweeps", root), CORE_OK);
+  assert_int_equal(core_files_path(path, "%s/sweeps", test_directory), CORE_OK);
   assert_false(core_files_exists(path));
   sweep_manifest_free(&manifest);
   sweep_grid_free(&grid);
@@ -157,7 +136,7 @@ static void test_damaged_manifests(void **state) {
     SweepManifest manifest;
     SweepManifestChange change;
     write_text("manifest.tsv", cases[i].text);
-    assert_int_equal(sweep_manifest_read(root, "s", &manifest), CORE_FAIL);
+    assert_int_equal(sweep_manifest_read(test_directory, "s", &manifest), CORE_FAIL);
     if (!strstr(core_error_message(), cases[i].message))
       fail_msg("\"%s\" is not in \"%s\"", cases[i].message, core_error_message());
     /* Recording must refuse too, and leave the damaged file for a person to look at. */
@@ -173,10 +152,10 @@ static void test_unwritable_directory(void **state) {
   SweepManifest manifest;
   SweepManifestChange change;
   if (geteuid() == 0) skip(); /* root may write anywhere */
-  assert_int_equal(chmod(root, 0500), 0);
+  assert_int_equal(chmod(test_directory, 0500), 0);
   assert_int_equal(record(TEXT_OF("1"), &manifest, &change), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), root));
-  assert_int_equal(chmod(root, 0700), 0);
+  assert_message(test_directory);
+  assert_int_equal(chmod(test_directory, 0700), 0);
 }
 
 static void test_file_in_place_of_the_directory(void **state) {
@@ -184,10 +163,10 @@ static void test_file_in_place_of_the_directory(void **state) {
   SweepManifest manifest;
   SweepManifestChange change;
   char path[CORE_PATH_MAX];
-  assert_int_equal(core_files_path(path, "%s/sweeps", root), CORE_OK);
+  assert_int_equal(core_files_path(path, "%s/sweeps", test_directory), CORE_OK);
   assert_int_equal(core_files_write_atomic(path, "x", 1), CORE_OK);
   assert_int_equal(record(TEXT_OF("1"), &manifest, &change), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), path));
+  assert_message(path);
 }
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
@@ -196,15 +175,15 @@ static void test_unknown_sweeps(void **state) {
   (void)state;
   SweepManifest manifest;
   SweepManifestChange change;
-  assert_int_equal(sweep_manifest_read(root, "fig8", &manifest), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "which has no sweeps"));
+  assert_int_equal(sweep_manifest_read(test_directory, "fig8", &manifest), CORE_USAGE);
+  assert_message("which has no sweeps");
   assert_int_equal(record("[sweep]\nname = fig8_ddr\n", &manifest, &change), CORE_OK);
   sweep_manifest_free(&manifest);
-  assert_int_equal(sweep_manifest_read(root, "fig8_dr", &manifest), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "did you mean fig8_ddr?"));
-  assert_int_equal(sweep_manifest_read(root, "another", &manifest), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "it has: fig8_ddr"));
-  assert_int_equal(sweep_manifest_read(root, "../x", &manifest), CORE_USAGE);
+  assert_int_equal(sweep_manifest_read(test_directory, "fig8_dr", &manifest), CORE_USAGE);
+  assert_message("did you mean fig8_ddr?");
+  assert_int_equal(sweep_manifest_read(test_directory, "another", &manifest), CORE_USAGE);
+  assert_message("it has: fig8_ddr");
+  assert_int_equal(sweep_manifest_read(test_directory, "../x", &manifest), CORE_USAGE);
 }
 
 static void test_sweep_by_name(void **state) {
@@ -214,7 +193,7 @@ static void test_sweep_by_name(void **state) {
   SweepManifest manifest;
   SweepManifestChange change;
   char name[SWEEP_NAME];
-  snprintf(common.root, sizeof common.root, "%s", root);
+  snprintf(common.root, sizeof common.root, "%s", test_directory);
   assert_int_equal(record(TEXT_OF("1, 2"), &manifest, &change), CORE_OK);
   sweep_manifest_free(&manifest);
   assert_int_equal(sweep_common_spec(&common, "s", &spec), CORE_OK);
@@ -225,11 +204,11 @@ static void test_sweep_by_name(void **state) {
   assert_string_equal(name, "s");
   common.profile = "demo";
   assert_int_equal(sweep_common_spec(&common, "s", &spec), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "--profile demo"));
+  assert_message("--profile demo");
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, test_directory_make, test_directory_remove)
   const struct CMUnitTest tests[] = {
     TEST(test_written_form), TEST(test_indices_never_change), TEST(test_same_file_twice_changes_nothing),
     TEST(test_merge_writes_nothing), TEST(test_damaged_manifests), TEST(test_unwritable_directory),

@@ -1,10 +1,5 @@
 /* Measurements of an iteration against closed forms (docs/algorithms.md#measurements). */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "trainer/evaluate/evaluate.h"

@@ -1,9 +1,5 @@
 /* Minibatches: every transition once per epoch, whole environments if configured, rows that belong together. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "trainer/update/minibatch.h"
@@ -151,8 +147,8 @@ static void test_too_many_transitions(void **state) {
   config.ppo.num_steps = 65536;
   CoreArena *arena = core_arena_create("test");
   assert_int_equal(minibatch_register(&minibatch, &config, &rollout, arena), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "env.num"));
-  assert_non_null(strstr(core_error_message(), "ppo.num_steps"));
+  assert_message("env.num");
+  assert_message("ppo.num_steps");
   core_arena_destroy(&arena);
 }
 

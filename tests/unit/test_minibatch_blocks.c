@@ -1,12 +1,7 @@
 /* ppo.shuffle = blocks and none: every transition once an epoch; a part has one unit of each block; 2 to 16 ranks have
  * equally many rows of each part, together those of one rank, and each reads its own part of the permutation only. On
  * the host and on an emulated device. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "core/memory.h"

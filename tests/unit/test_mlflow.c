@@ -1,5 +1,7 @@
 /* analyze export mlflow against a small server that stores the data and checks each request's form and size;
  * tests/cli/test_mlflow.sh uses a real MLflow, if Python has one. */
+#include "test.h"
+
 #include <jansson.h>
 
 #include "analysis/commands/export.h"
@@ -236,7 +238,7 @@ static void test_faults(void **state) {
   mlflow.fails = true;
   assert_int_equal(mlflow_export(database, NULL, &(MlflowTarget){.url = url, .experiment = "study", .every = 1}),
                    CORE_FAIL);
-  assert_says("HTTP status 500");
+  assert_message("HTTP status 500");
   assert_null(strstr(core_error_message(), "s3cret"));
   assert_non_null(strstr(server.calls[0].headers, "\r\nAuthorization: Bearer s3cret-token\r\n"));
   unsetenv("MLFLOW_TRACKING_TOKEN");
@@ -247,7 +249,7 @@ static void test_faults(void **state) {
   assert_int_equal(
     mlflow_export(database, NULL, &(MlflowTarget){.url = "http://127.0.0.1:1", .experiment = "study", .every = 1}),
     CORE_FAIL);
-  assert_says("127.0.0.1:1");
+  assert_message("127.0.0.1:1");
   stop_server();
   store_database_close(&database);
 }

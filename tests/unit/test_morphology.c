@@ -1,13 +1,6 @@
 /* The locomotion families of loco512: structure of all 512 levels against the body plans of
  * docs/simulator.md#families, the same levels on every machine (pinned hashes), subsets, and the acceptance rules. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <string.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "sim/batch/batch.h"
@@ -15,8 +8,6 @@
 #include "sim/levels/morphology.h"
 #include "tests/level_hash.h"
 #include "tests/instruments/morphologies.h"
-
-#include "message.h"
 
 static SimLevelSet all;
 

@@ -1,12 +1,6 @@
 /* The public locomotion generator against the reference's own: 4000 levels each, every row of the reference's table
  * of means and quantiles. Skipped without that table. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <string.h>
+#include "test.h"
 
 #include "core/files.h"
 #include "sim/batch/batch.h"

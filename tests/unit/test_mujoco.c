@@ -1,15 +1,9 @@
 /* MuJoCo's tasks as environments: independence of threads and of the division of worlds, states saved and loaded bit
  * for bit, ends of episodes as in each task's row, and messages of errors. tests/golden compares with Gymnasium.
  * Without MuJoCo all tests except that of the table are skipped. */
-#include <math.h>
+#include "test.h"
+
 #include <omp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/error.h"
 #include "core/memory.h"
@@ -18,8 +12,6 @@
 #include "trainer/envs/mujoco/mujoco_library.h"
 #include "trainer/envs/mujoco/mujoco_task.h"
 #include "trainer/envs/tasks/tasks.h"
-
-#include "message.h"
 
 enum { SEED = 7 };
 

@@ -1,11 +1,6 @@
 /* Off-screen OpenGL for MuJoCo's images: EGL, OSMesa if EGL is absent, and the message if both are. Skips libraries
  * that the machine does not have. tests/cli/test_mujoco_pictures.sh checks the images. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <string.h>
+#include "test.h"
 
 #include "core/error.h"
 #include "trainer/envs/mujoco/mujoco_render.h"
@@ -16,7 +11,7 @@ static void make(const MujocoCanvasLibraries *libraries, const char *name) {
   MujocoCanvas *canvas = NULL;
   if (mujoco_canvas_create(libraries, &canvas) != CORE_OK) {
     assert_null(canvas);
-    assert_non_null(strstr(core_error_message(), "libosmesa6"));
+    assert_message("libosmesa6");
     print_message("%s\n", core_error_message());
     skip();
   }
@@ -44,12 +39,12 @@ static void test_neither(void **state) {
   const MujocoCanvasLibraries none = {absent, {absent, absent}}, wrong = {"libm.so.6", {"libm.so.6", absent}};
   assert_int_equal(mujoco_canvas_create(&none, &canvas), CORE_USAGE);
   assert_null(canvas);
-  assert_non_null(strstr(core_error_message(), absent));
-  assert_non_null(strstr(core_error_message(), "install libegl1 or libosmesa6"));
-  assert_non_null(strstr(core_error_message(), "Training does not"));
+  assert_message(absent);
+  assert_message("install libegl1 or libosmesa6");
+  assert_message("Training does not");
   assert_int_equal(mujoco_canvas_create(&wrong, &canvas), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "libm.so.6 has no egl"));
-  assert_non_null(strstr(core_error_message(), "libm.so.6 has no OSMesa"));
+  assert_message("libm.so.6 has no egl");
+  assert_message("libm.so.6 has no OSMesa");
   mujoco_canvas_destroy(&canvas);
 }
 

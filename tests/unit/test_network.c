@@ -1,12 +1,6 @@
 /* trainer/network: layout, orthogonal initialization, and the gradient of whole networks against finite differences
  * of a network in double. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "core/random.h"

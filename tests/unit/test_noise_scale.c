@@ -1,12 +1,7 @@
 /* The gradient noise scale (trainer/measure/noise_scale.h): against a linear problem whose gradients have a known mean
  * and covariance, against the gradients of single transitions by differences of the losses in double, on a device
  * against the CPU, and training that it leaves as it is. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "core/random.h"
@@ -288,7 +283,7 @@ static void test_divergence(void **state) {
   training->agent.critic.theta[training->agent.critic.n - 1] = NAN; /* after the rollout, whose values are finite */
   noise_scale_begin(&training->noise);
   assert_int_equal(training->learner.kind->update(training->learner.state, &step, &update), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "epoch 1, minibatch 1"));
+  assert_message("epoch 1, minibatch 1");
   assert_true(isnan(training->noise.actor.result.variance) && isnan(training->noise.critic.result.square));
   training_destroy(&training);
 }

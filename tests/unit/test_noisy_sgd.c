@@ -1,14 +1,7 @@
 /* The noisy convex example against its closed forms (docs/algorithms.md#noisy-parabola). The statistical bounds are 5
  * standard errors, computed here from the process's own correlation: a right program fails one in about two million
  * such comparisons, and the seeds are fixed. Also its schedule, and that steps depend on their number only. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "trainer/learners/noisy_sgd.h"
@@ -148,7 +141,7 @@ static void test_divergence(void **state) {
   int code = CORE_OK;
   for (int i = 1; i < 5000 && code == CORE_OK; i++) code = noisy_sgd_step(&f->sgd, i, &row);
   assert_int_equal(code, CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "learning rate 3"));
+  assert_message("learning rate 3");
   destroy(f);
 }
 
@@ -182,7 +175,7 @@ static void test_schedules_that_are_none(void **state) {
   }
   for (int i = 1, used = 3; i < 40; i++) used += snprintf(many + used, sizeof many - (size_t)used, "+%d:1", i);
   assert_int_equal(core_schedule_parse("rate", many, &schedule), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "more than 32"));
+  assert_message("more than 32");
 }
 
 int main(void) {

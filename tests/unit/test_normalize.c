@@ -1,11 +1,7 @@
 /* trainer/normalize: statistics against the two-pass definition, each rule's prior, bounds and moment of change,
  * rewards against a replay in double of gym's and ppo-ewma's normalizers; the observer's column of blocks. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <omp.h>
 
 #include "core/device/arena.h"

@@ -1,11 +1,7 @@
 /* Webhooks against a small web server: the three styles, which process reports a sweep's end and how often, and
  * servers that reject, close or stall. User programs and mail, with stand-ins on PATH. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <jansson.h>
 #include <sys/stat.h>
 
@@ -91,7 +87,7 @@ static void test_faults(void **state) {
     const SlurmSite site = read_site();
     next = cases[i].reply;
     assert_int_equal(sweep_notify_send(&site, &news), CORE_FAIL);
-    if (!strstr(core_error_message(), cases[i].words)) fail_msg("%s", core_error_message());
+    assert_message(cases[i].words);
     assert_null(strstr(core_error_message(), "SECRET"));
     stop(&server);
   }
@@ -289,7 +285,7 @@ static void test_programs_that_fail(void **state) {
                                             "mail: sendmail: timed out after 10 seconds");
   site = site_of("command = /nowhere/tell");
   assert_int_equal(sweep_notify_send(&site, &hostile), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "cannot start /nowhere/tell"));
+  assert_message("cannot start /nowhere/tell");
 }
 
 static void test_first_failure(void **state) {

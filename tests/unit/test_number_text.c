@@ -1,11 +1,5 @@
 /* analysis/number_text: estimate and interval have equal precision, without exponents in text for readers. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "analysis/plot/number_text.h"
 

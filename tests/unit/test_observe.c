@@ -1,13 +1,8 @@
 /* The padded and the entity observation: against the flat one (which golden tests compare with Kinetix), against
  * relations computed here, and equal from every way to step. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <math.h>
+#include "test.h"
+
 #include <omp.h>
-#include <stdlib.h>
 
 #include "core/device/arena.h"
 #include "core/random.h"

@@ -1,5 +1,7 @@
 /* trainer/ops: elementary functions, dense layers and long vectors against slow double versions; and that no result of
  * any op depends on the number of threads. Heads and losses: test_policy.c. */
+#include "test.h"
+
 #include "core/memory.h"
 #include "tests/unit/ops_tools.h"
 #include "trainer/ops/cpu/cpu_internal.h"

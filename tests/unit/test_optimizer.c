@@ -1,12 +1,6 @@
 /* trainer/optimizer: the clip's two rules, Adam's first step, and both rules of the proximal weights against closed
  * forms (docs/algorithms.md#optimizers, docs/algorithms.md#proximal-policy). */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "trainer/update/optimizer.h"
 #include "trainer_steps.h"

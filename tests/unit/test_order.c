@@ -1,11 +1,5 @@
 /* Generations of runs that begin from others' checkpoints: parents first, children aligned with them line by line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "sweep/cluster/generations.h"
 

@@ -1,13 +1,8 @@
 /* Visits by several threads: each index once, and the first failure ends them with its message. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <stdatomic.h>
+#include <time.h>
 
 #include "core/error.h"
 #include "core/parallel.h"

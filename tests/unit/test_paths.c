@@ -1,4 +1,6 @@
 /* store/paths: only safe names become paths; the workspace is found and must be a directory. */
+#include "test.h"
+
 #include "store_workspace.h"
 
 static void test_root(void **state) {
@@ -12,7 +14,7 @@ static void test_root(void **state) {
   assert_string_equal(found, real);
   setenv("SWEEP_ROOT", "/does/not/exist", 1);
   assert_int_equal(store_root(NULL, found), CORE_FAIL);
-  assert_says("/does/not/exist");
+  assert_message("/does/not/exist");
   assert_ok(store_root(root, found)); /* the option wins */
   unsetenv("SWEEP_ROOT");
   assert_ok(store_root(NULL, found));
@@ -20,7 +22,7 @@ static void test_root(void **state) {
   assert_ok(core_files_path(path, "%s/file", root));
   write_text(path, "x");
   assert_int_equal(store_root(path, found), CORE_FAIL);
-  assert_says("not a directory");
+  assert_message("not a directory");
   assert_int_equal(store_root("", found), CORE_FAIL);
 }
 

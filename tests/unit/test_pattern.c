@@ -1,14 +1,8 @@
 /* core/config/pattern: regular expressions that would take the C library's stack or gigabytes of memory are refused,
  * and those that people write are not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <sys/resource.h>
 
 #include "core/config/pattern.h"
 #include "core/error.h"

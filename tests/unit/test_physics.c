@@ -1,11 +1,6 @@
 /* The physics' own mathematics against libm, its solver order against the obvious way to write it, and whole
  * trajectories against a table in double precision, on which a prototype and Jax2D's own source agree. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <math.h>
+#include "test.h"
 
 #include "core/files.h"
 #include "core/random.h"

@@ -3,14 +3,7 @@
  *
  * Environments in Python are tests/cli/environments/sitecustomize.py's. Without Procgen or Gymnasium their tests are
  * skipped. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "core/random.h"
@@ -151,7 +144,7 @@ static void assert_refused(const char *task, const char *encoder, const char *pa
   snprintf(pair, sizeof pair, "env.task=%s", task), set(&config, pair);
   snprintf(pair, sizeof pair, "net.encoder=%s", encoder), set(&config, pair);
   assert_int_equal(env_create(&config, WORLDS, 1, &env), CORE_USAGE);
-  if (!strstr(core_error_message(), part)) fail_msg("'%s' is not in: %s", part, core_error_message());
+  assert_message(part);
 }
 
 static void test_what_is_no_picture(void **state) {
@@ -170,7 +163,7 @@ static void assert_fails(const char *task, const char *part) {
                        .solved = side.solved, .episode_steps = side.episode_steps};
   for (int t = 0; t < 4; t++) side.env->step(side.env, actions, &out);
   assert_int_equal(env_check(side.env), CORE_FAIL);
-  if (!strstr(core_error_message(), part)) fail_msg("'%s' is not in: %s", part, core_error_message());
+  assert_message(part);
   close_side(&side);
 }
 

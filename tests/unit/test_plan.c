@@ -1,14 +1,5 @@
 /* sweep/plan and sweep/speed: finished and remaining work and the estimated time, on a workspace made by hand. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "test.h"
 
 #include "core/files.h"
 #include "store/database/database.h"
@@ -20,20 +11,6 @@
 #include "sweep/plan/speed.h"
 
 static const SweepPlanOptions everything = {0};
-
-static char root[CORE_PATH_MAX];
-
-static int setup(void **state) {
-  (void)state;
-  const char *temporary = getenv("TMPDIR");
-  snprintf(root, sizeof root, "%s/test_plan.XXXXXX", temporary ? temporary : "/tmp");
-  return mkdtemp(root) ? 0 : -1;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  return core_files_remove_tree(root);
-}
 
 /* 8 worlds * 16 steps: 128 transitions an iteration, 1280 in 10. */
 static const char text[] =
@@ -65,10 +42,10 @@ static void leave_run(const Fixture *f, size_t run, StoreStatus status, int64_t 
   char id[CORE_RUN_ID];
   StoreRunlog *log;
   sweep_grid_config(&f->grid, run, &config);
-  assert_int_equal(store_run_prepare(root, &config, id), CORE_OK);
+  assert_int_equal(store_run_prepare(test_directory, &config, id), CORE_OK);
   assert_string_equal(id, f->grid.ids[run]);
   if (speed > 0) {
-    assert_int_equal(store_runlog_open(root, id, 1, STORE_LOG_STATS, &log), CORE_OK);
+    assert_int_equal(store_runlog_open(test_directory, id, 1, STORE_LOG_STATS, &log), CORE_OK);
     for (int i = 1; i <= 2; i++) {
       StoreIteration row = store_iteration_unmeasured(i);
       row.transitions = 128 * i;
@@ -84,14 +61,14 @@ static void leave_run(const Fixture *f, size_t run, StoreStatus status, int64_t 
   StoreState now = {.status = status, .attempt = 1, .transitions = transitions, .transitions_total = 1280};
   now.steps_per_second = now.solve_rate = NAN;
   snprintf(now.device, sizeof now.device, "%s", device);
-  assert_int_equal(store_run_state_write(root, id, &now), CORE_OK);
+  assert_int_equal(store_run_state_write(test_directory, id, &now), CORE_OK);
 }
 
 static void import(const Fixture *f) {
   char path[CORE_PATH_MAX];
   StoreDatabase *database;
   StoreImport result;
-  assert_int_equal(store_path_database(root, path), CORE_OK);
+  assert_int_equal(store_path_database(test_directory, path), CORE_OK);
   assert_int_equal(store_database_open(path, false, &database), CORE_OK);
   assert_int_equal(store_database_begin(database), CORE_OK);
   assert_int_equal(store_database_put_sweep(database, "s", text), CORE_OK);
@@ -101,7 +78,7 @@ static void import(const Fixture *f) {
     assert_int_equal(store_database_put_run(database, "s", (int64_t)i, &config, f->grid.ids[i]), CORE_OK);
   }
   assert_int_equal(store_database_commit(database), CORE_OK);
-  assert_int_equal(store_import(database, root, NULL, true, &result), CORE_OK);
+  assert_int_equal(store_import(database, test_directory, NULL, true, &result), CORE_OK);
   store_database_close(&database);
 }
 
@@ -110,7 +87,7 @@ static void test_empty_workspace(void **state) {
   Fixture f;
   SweepPlan plan;
   open_fixture(&f);
-  assert_int_equal(sweep_plan_make(root, &f.spec, &everything, &plan), CORE_OK);
+  assert_int_equal(sweep_plan_make(test_directory, &f.spec, &everything, &plan), CORE_OK);
   assert_int_equal(plan.to_run, 8);
   assert_int_equal(plan.change.added, 8);
   assert_true(plan.transitions == 8 * 1280);
@@ -129,7 +106,7 @@ static void test_done_and_partly_done(void **state) {
   leave_run(&f, 1, STORE_STOPPED, 384, 0);
   leave_run(&f, 2, STORE_FAILED, 0, 0);
   leave_run(&f, 3, STORE_DIVERGED, 640, 0);
-  assert_int_equal(sweep_plan_make(root, &f.spec, &everything, &plan), CORE_OK);
+  assert_int_equal(sweep_plan_make(test_directory, &f.spec, &everything, &plan), CORE_OK);
   assert_int_equal(plan.count[STORE_FINISHED], 1);
   assert_int_equal(plan.count[STORE_PENDING], 4);
   assert_int_equal(plan.to_run, 6); /* neither the finished nor the diverged one */
@@ -153,7 +130,7 @@ static void test_estimate(void **state) {
   leave_run(&f, 4, STORE_FINISHED, 1280, 200);
   import(&f);
 
-  assert_int_equal(sweep_speeds_load(root, &speeds), CORE_OK);
+  assert_int_equal(sweep_speeds_load(test_directory, &speeds), CORE_OK);
   sweep_grid_config(&f.grid, 6, &config);
   SweepSpeed speed = sweep_speeds_find(speeds, &config, NULL);
   assert_true(speed.steps_per_second == 200);
@@ -179,7 +156,7 @@ static void test_estimate(void **state) {
   sweep_speeds_destroy(&speeds);
   assert_null(speeds);
 
-  assert_int_equal(sweep_plan_make(root, &f.spec, &everything, &plan), CORE_OK);
+  assert_int_equal(sweep_plan_make(test_directory, &f.spec, &everything, &plan), CORE_OK);
   assert_int_equal(plan.to_run, 5);
   assert_false(plan.speed_exact);
   assert_true(plan.cost.training_s > 5 * 1280 / 200.0 && plan.cost.training_s < 1.5 * 5 * 1280 / 200.0);
@@ -200,7 +177,7 @@ static void test_searching_run(void **state) {
   leave_run(&f, 0, STORE_FINISHED, 1280, 100);
   levels_s = NAN;
   import(&f);
-  assert_int_equal(sweep_speeds_load(root, &speeds), CORE_OK);
+  assert_int_equal(sweep_speeds_load(test_directory, &speeds), CORE_OK);
   sweep_grid_config(&f.grid, 0, &config);
   assert_true(sweep_speeds_find(speeds, &config, NULL).steps_per_second == 200);
   sweep_speeds_destroy(&speeds);
@@ -213,7 +190,7 @@ static SweepSpeeds *load_run_on(const Fixture *f, const char *machine) {
   leave_run(f, 0, STORE_FINISHED, 1280, 100);
   device = "cpu";
   import(f);
-  assert_int_equal(sweep_speeds_load(root, &speeds), CORE_OK);
+  assert_int_equal(sweep_speeds_load(test_directory, &speeds), CORE_OK);
   return speeds;
 }
 
@@ -340,7 +317,7 @@ static void test_nearest_network(void **state) {
   leave_run(&f, 0, STORE_FINISHED, 1280, 900);
   leave_run(&f, 1, STORE_FINISHED, 1280, 300);
   import(&f);
-  assert_int_equal(sweep_speeds_load(root, &speeds), CORE_OK);
+  assert_int_equal(sweep_speeds_load(test_directory, &speeds), CORE_OK);
   CoreConfig config = f.spec.base;
   config.net.width = 128;
   const double wide = sweep_speeds_find(speeds, &config, NULL).steps_per_second;
@@ -359,9 +336,9 @@ static void test_foreign_database(void **state) {
   static const char foreign[] = "this is no database, though it bears the name of one; it is long enough to be "
                                 "looked at";
   open_fixture(&f);
-  assert_int_equal(store_path_database(root, path), CORE_OK);
+  assert_int_equal(store_path_database(test_directory, path), CORE_OK);
   assert_int_equal(core_files_write_atomic(path, foreign, sizeof foreign), CORE_OK);
-  assert_int_equal(sweep_plan_make(root, &f.spec, &everything, &plan), CORE_OK);
+  assert_int_equal(sweep_plan_make(test_directory, &f.spec, &everything, &plan), CORE_OK);
   assert_non_null(strstr(plan.speed_problem, "results.db"));
   assert_true(plan.modeled == plan.to_run && plan.seconds_left > 0); /* by the model */
   sweep_plan_free(&plan);
@@ -391,7 +368,7 @@ static void test_acting(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, test_directory_make, test_directory_remove)
   const struct CMUnitTest tests[] = {
     TEST(test_empty_workspace), TEST(test_done_and_partly_done), TEST(test_estimate), TEST(test_nearest_network),
     TEST(test_speed_on_processors), TEST(test_speed_on_gpus), TEST(test_speed_of_auto),

@@ -1,30 +1,11 @@
 /* analysis/coverage: the plane of known states, cells and shares, and the files of states as the trainer writes them,
  * whole and damaged. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "analysis/runs/coverage.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "trainer/rollout/visited.h"
-
-#define ASSERT_OK(expression) \
-  do { \
-    if ((expression) != CORE_OK) fail_msg("%s", core_error_message()); \
-  } while (0)
-#define assert_near(value, expected, tolerance) \
-  do { \
-    double value_ = (value), expected_ = (expected); \
-    if (!(fabs(value_ - expected_) <= (tolerance))) fail_msg("%s is %.17g, not %.17g", #value, value_, expected_); \
-  } while (0)
 
 enum { STATES = 4000, FEATURES = 7 };
 
@@ -50,7 +31,7 @@ static void test_plane_of_known_states(void **state) {
   float *states = make_states();
   AnalysisPlane plane;
 
-  ASSERT_OK(analysis_plane_fit(states, STATES + 1, FEATURES, &plane));
+  assert_ok(analysis_plane_fit(states, STATES + 1, FEATURES, &plane));
   assert_near(plane.share[0], 3.0 / 6, 0.03);
   assert_near(plane.share[1], 2.0 / 6, 0.03);
 
@@ -134,18 +115,18 @@ static void test_degenerate_states(void **state) {
   AnalysisPlane plane;
   const float equal[] = {1, 2, 1, 2, 1, 2}, line[] = {0, 1, 1, 3, 2, 5, 3, 7}, lost[] = {NAN, 1, INFINITY, 2};
   assert_int_equal(analysis_plane_fit(equal, 3, 2, &plane), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "3 usable states, all equal"));
+  assert_message("3 usable states, all equal");
   assert_int_equal(analysis_plane_fit(lost, 2, 2, &plane), CORE_FAIL);
   assert_int_equal(analysis_plane_fit(NULL, 0, 2, &plane), CORE_FAIL);
   double place[2]; /* on a line: all variance in one component, the other in the middle of its box */
-  ASSERT_OK(analysis_plane_fit(line, 4, 2, &plane));
+  assert_ok(analysis_plane_fit(line, 4, 2, &plane));
   assert_near(plane.share[0], 1, 1e-12);
   assert_near(plane.share[1], 0, 1e-12);
   assert_true(analysis_plane_project(&plane, line + 2, place));
   assert_near(place[1], 0.5, 0);
   analysis_plane_free(&plane);
   const float column[] = {1, 2, 3};
-  ASSERT_OK(analysis_plane_fit(column, 3, 1, &plane));
+  assert_ok(analysis_plane_fit(column, 3, 1, &plane));
   assert_near(plane.axis[0][0], 1, 1e-12);
   analysis_plane_free(&plane);
 }
@@ -170,24 +151,10 @@ static void test_cells(void **state) {
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
 
-static int make_directory(void **state) {
-  char *directory = calloc(1, CORE_PATH_MAX);
-  const char *temporary = getenv("TMPDIR");
-  core_files_path(directory, "%s/test-plane-XXXXXX", temporary ? temporary : "/tmp");
-  *state = directory;
-  return mkdtemp(directory) ? 0 : -1;
-}
-
-static int remove_directory(void **state) {
-  core_files_remove_tree(*state);
-  free(*state);
-  return 0;
-}
-
 static void write_file(const char *directory, const char *name, const void *data, size_t size) {
   char path[CORE_PATH_MAX];
-  ASSERT_OK(core_files_path(path, "%s/%s", directory, name));
-  ASSERT_OK(core_files_write_atomic(path, data, size));
+  assert_ok(core_files_path(path, "%s/%s", directory, name));
+  assert_ok(core_files_write_atomic(path, data, size));
 }
 
 static void write_states(const char *directory, const char *name, int count, int features, float first) {
@@ -203,18 +170,18 @@ static void write_states(const char *directory, const char *name, int count, int
 static void test_files(void **state) {
   AnalysisStates states;
   size_t count = 1;
-  ASSERT_OK(analysis_states_read("/nonexistent/run", &states));
+  assert_ok(analysis_states_read("/nonexistent/run", &states));
   assert_int_equal(states.count, 0);
-  ASSERT_OK(analysis_states_count("/nonexistent/run", &count));
+  assert_ok(analysis_states_count("/nonexistent/run", &count));
   assert_int_equal(count, 0);
-  write_states(*state, "states.100.npy", 2, 3, 100); /* 100 comes after 20 */
-  write_states(*state, "states.20.npy", 4, 3, 20);
+  write_states(test_directory, "states.100.npy", 2, 3, 100); /* 100 comes after 20 */
+  write_states(test_directory, "states.20.npy", 4, 3, 20);
   for (const char *const *other = (const char *const[]){"states.npy", "states..npy", "states.x.npy", "states.-3.npy",
                                                         "states.7.npy.tmp", "profile.3.tsv", NULL}; *other; other++)
-    write_file(*state, *other, "nothing", 7);
-  ASSERT_OK(analysis_states_count(*state, &count));
+    write_file(test_directory, *other, "nothing", 7);
+  assert_ok(analysis_states_count(test_directory, &count));
   assert_int_equal(count, 6);
-  ASSERT_OK(analysis_states_read(*state, &states));
+  assert_ok(analysis_states_read(test_directory, &states));
   assert_int_equal(states.count, 6);
   assert_int_equal(states.features, 3);
   assert_near(states.rows[0], 20, 0);
@@ -228,7 +195,7 @@ static void test_files(void **state) {
 static void assert_refused(const char *directory, const char *name) {
   AnalysisStates states;
   assert_int_equal(analysis_states_read(directory, &states), CORE_FAIL);
-  if (!strstr(core_error_message(), name)) fail_msg("'%s' does not name %s", core_error_message(), name);
+  assert_message(name);
   assert_null(states.rows);
 }
 
@@ -237,36 +204,36 @@ static void test_damaged_files(void **state) {
   char path[CORE_PATH_MAX], *whole;
   size_t size, count;
 
-  write_states(*state, "states.100.npy", 2, 3, 100);
-  ASSERT_OK(core_files_path(path, "%s/states.100.npy", (const char *)*state));
-  ASSERT_OK(core_files_read(path, 0, &whole, &size));
+  write_states(test_directory, "states.100.npy", 2, 3, 100);
+  assert_ok(core_files_path(path, "%s/states.100.npy", test_directory));
+  assert_ok(core_files_read(path, 0, &whole, &size));
 
   for (size_t cut = 0; cut < size; cut += cut < 140 ? 1 : 3) {
-    write_file(*state, "states.100.npy", whole, cut);
-    assert_refused(*state, "states.100.npy");
+    write_file(test_directory, "states.100.npy", whole, cut);
+    assert_refused(test_directory, "states.100.npy");
   }
 
   for (size_t i = 0; i < 128; i++) { /* any byte of the header */
     AnalysisStates states;
     const char kept = whole[i];
     whole[i] = '9';
-    write_file(*state, "states.100.npy", whole, size);
-    if (analysis_states_read(*state, &states) == CORE_OK) analysis_states_free(&states);
+    write_file(test_directory, "states.100.npy", whole, size);
+    if (analysis_states_read(test_directory, &states) == CORE_OK) analysis_states_free(&states);
     whole[i] = kept;
   }
 
-  write_file(*state, "states.100.npy", "\x93NUMPY\x01\0\xff\xff", 10);
-  assert_refused(*state, "states.100.npy");
-  assert_int_equal(analysis_states_count(*state, &count), CORE_FAIL);
+  write_file(test_directory, "states.100.npy", "\x93NUMPY\x01\0\xff\xff", 10);
+  assert_refused(test_directory, "states.100.npy");
+  assert_int_equal(analysis_states_count(test_directory, &count), CORE_FAIL);
   static const char huge[] =
     "\x93NUMPY\x01\0\x76\0{'descr': '<f4', 'fortran_order': False, 'shape': (2147483647, 2147483647), }"
     "                                         \n";
-  write_file(*state, "states.100.npy", huge, sizeof huge - 1);
-  assert_refused(*state, "states.100.npy");
+  write_file(test_directory, "states.100.npy", huge, sizeof huge - 1);
+  assert_refused(test_directory, "states.100.npy");
 
-  write_file(*state, "states.100.npy", whole, size);
-  write_states(*state, "states.200.npy", 2, 4, 0); /* another length */
-  assert_refused(*state, "states.200.npy");
+  write_file(test_directory, "states.100.npy", whole, size);
+  write_states(test_directory, "states.200.npy", 2, 4, 0); /* another length */
+  assert_refused(test_directory, "states.200.npy");
   free(whole);
 }
 
@@ -275,8 +242,8 @@ int main(void) {
     cmocka_unit_test(test_plane_of_known_states),
     cmocka_unit_test(test_plane_of_many_features), cmocka_unit_test(test_degenerate_states),
     cmocka_unit_test(test_cells),
-    cmocka_unit_test_setup_teardown(test_files, make_directory, remove_directory),
-    cmocka_unit_test_setup_teardown(test_damaged_files, make_directory, remove_directory),
+    cmocka_unit_test_setup_teardown(test_files, test_directory_make, test_directory_remove),
+    cmocka_unit_test_setup_teardown(test_damaged_files, test_directory_make, test_directory_remove),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* The probe of plasticity (trainer/measure/plasticity.h): against Adam in double on a linear network, whose targets are
  * made by hand; dead and saturated units, which it must notice; and repetition. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "core/random.h"

@@ -1,15 +1,6 @@
 /* analysis/axis, palette, plot and render: readable ticks, files that contain their source, and above all labels
  * that are never more than text to gnuplot, for any user input. Images are skipped without gnuplot. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "analysis/plot/axis.h"
 #include "analysis/plot/number_text.h"
@@ -32,20 +23,6 @@ static bool have_gnuplot(void) {
   }
   free(directories);
   return found;
-}
-
-static int make_directory(void **state) {
-  char *directory = calloc(1, CORE_PATH_MAX);
-  const char *temporary = getenv("TMPDIR");
-  core_files_path(directory, "%s/test-plot-XXXXXX", temporary ? temporary : "/tmp");
-  *state = directory;
-  return mkdtemp(directory) ? 0 : -1;
-}
-
-static int remove_directory(void **state) {
-  core_files_remove_tree(*state);
-  free(*state);
-  return 0;
 }
 
 /* ---- axes ------------------------------------------------------------------------------------------------------- */
@@ -121,7 +98,7 @@ static void test_styles(void **state) {
   assert_string_equal(style->name, "paper");
   assert_int_equal(analysis_style_find("dark", &style), CORE_OK);
   assert_int_equal(analysis_style_find("slide", &style), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "slides"));
+  assert_message("slides");
   assert_int_equal(analysis_style_find("'`x`", &style), CORE_USAGE);
 }
 
@@ -391,11 +368,10 @@ static void check_pdf(const char *directory) {
 
 static void test_hostile_labels(void **state) {
   if (!have_gnuplot()) skip();
-  const char *directory = *state;
   char output[CORE_PATH_MAX], **names = NULL;
   size_t count = 0, size = 0;
 
-  core_files_path(output, "%s/it's `a` \"folder\"", directory);
+  core_files_path(output, "%s/it's `a` \"folder\"", test_directory);
   AnalysisPlot *plot = hostile_plot();
   if (analysis_render(plot, output, "hostile", hostile, "a,b\n1,2\n") != CORE_OK) fail_msg("%s", core_error_message());
   analysis_plot_destroy(&plot);
@@ -431,7 +407,7 @@ static void test_hostile_names(void **state) {
   char output[CORE_PATH_MAX];
   const AnalysisStyle *style = NULL;
   size_t size;
-  core_files_path(output, "%s/names", (const char *)*state);
+  core_files_path(output, "%s/names", test_directory);
   analysis_style_find("dark", &style);
   AnalysisPlot *plot = analysis_plot_create(style, "x", false, "y", false);
   analysis_plot_category_x(plot, hostile);
@@ -457,7 +433,7 @@ static void test_legend_is_dashed_as_the_plot(void **state) {
   char output[CORE_PATH_MAX], first[64] = "";
   size_t size, dashes = 0;
 
-  core_files_path(output, "%s/dashes", (const char *)*state);
+  core_files_path(output, "%s/dashes", test_directory);
   analysis_style_find(NULL, &style);
   AnalysisPlot *plot = analysis_plot_create(style, "x", false, "y", false);
   size_t panel = analysis_plot_panel(plot, "", "");
@@ -495,14 +471,13 @@ static uint32_t crc32_of(const unsigned char *bytes, size_t count) {
 
 static void test_png_is_sound(void **state) {
   if (!have_gnuplot()) skip();
-  const char *directory = *state;
   size_t size = 0, at = 8;
   bool described = false;
   AnalysisPlot *plot = hostile_plot();
-  if (analysis_render(plot, directory, "sound", "query: SELECT 1", "x\n") != CORE_OK)
+  if (analysis_render(plot, test_directory, "sound", "query: SELECT 1", "x\n") != CORE_OK)
     fail_msg("%s", core_error_message());
   analysis_plot_destroy(&plot);
-  unsigned char *png = (unsigned char *)read_output(directory, "sound.png", &size);
+  unsigned char *png = (unsigned char *)read_output(test_directory, "sound.png", &size);
   while (at + 12 <= size) {
     size_t length = big_endian(png + at);
     assert_true(at + 12 + length <= size);
@@ -517,9 +492,8 @@ static void test_png_is_sound(void **state) {
 }
 
 static void test_no_gnuplot(void **state) {
-  const char *directory = *state;
   char *path = core_text_duplicate(getenv("PATH") ? getenv("PATH") : ""), output[CORE_PATH_MAX], file[CORE_PATH_MAX];
-  core_files_path(output, "%s/without", directory);
+  core_files_path(output, "%s/without", test_directory);
   setenv("PATH", "/nonexistent", 1);
   AnalysisPlot *plot = hostile_plot();
   int code = analysis_render(plot, output, "plain", "source", "x\n");
@@ -527,7 +501,7 @@ static void test_no_gnuplot(void **state) {
   setenv("PATH", path, 1);
   free(path);
   assert_int_equal(code, CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "gnuplot"));
+  assert_message("gnuplot");
   core_files_path(file, "%s/plain.csv", output);
   assert_true(core_files_exists(file)); /* the numbers are still written */
   core_files_path(file, "%s/plain.gp", output);
@@ -535,13 +509,12 @@ static void test_no_gnuplot(void **state) {
 }
 
 static void test_unwritable_directory(void **state) {
-  const char *directory = *state;
   char output[CORE_PATH_MAX];
-  core_files_path(output, "%s/file", directory);
+  core_files_path(output, "%s/file", test_directory);
   core_files_write_atomic(output, "x", 1);
   AnalysisPlot *plot = hostile_plot();
   assert_int_equal(analysis_render(plot, output, "plain", "source", "x\n"), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), output));
+  assert_message(output);
   analysis_plot_destroy(&plot);
 }
 
@@ -558,5 +531,5 @@ int main(void) {
       cmocka_unit_test(test_whiskers_have_square_caps), cmocka_unit_test(test_bands_are_not_clipped),
       cmocka_unit_test(test_legend_is_dashed_as_the_plot),
   };
-  return cmocka_run_group_tests(tests, make_directory, remove_directory);
+  return cmocka_run_group_tests(tests, test_directory_make, test_directory_remove);
 }

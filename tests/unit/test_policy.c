@@ -1,5 +1,7 @@
 /* trainer/ops, heads and losses: log-probabilities, KL, sampling and the gradients of the actor and value losses
  * against their definitions in double, finite differences, published values and frequencies. */
+#include "test.h"
+
 #include "core/memory.h"
 #include "tests/unit/ops_tools.h"
 

@@ -1,4 +1,6 @@
 /* Power of claims (analysis/claims/power.h) against Student's t with known spread and effect. */
+#include "test.h"
+
 #include "claims_world.h"
 
 #include "analysis/claims/power.h"

@@ -1,12 +1,7 @@
 /* Gradients of a whole PPO update against differences of the losses in double, computed from the rollout alone:
  * advantages and their normalization, the clip, the entropy bonus, PPO-EWMA's proximal policy, the cap on ratios, the
  * value loss. Then clipping of gradients, and the minibatches of an epoch. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "core/random.h"

@@ -1,12 +1,6 @@
 /* PPO and PPO-EWMA as a whole on the real simulator: learning, repetition and resumption bit for bit, effects of
  * settings, and messages when values are no longer finite. tests/golden/golden_ppo.c tests the arithmetic. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "trainer/learners/ppo.h"
 #include "training_tools.h"
@@ -126,26 +120,12 @@ static void test_measuring_changes_nothing(void **state) {
 static void assert_resumes(CoreConfig config) {
   set(&config, "algo.name=ppo_ewma");
   set(&config, "ppo.ewma_rule=bias_corrected");
-  char directory[CORE_PATH_MAX];
-  const char *tmp = getenv("TMPDIR");
-  assert_int_equal(core_files_path(directory, "%s/resume.XXXXXX", tmp ? tmp : "/tmp"), CORE_OK);
-  assert_non_null(mkdtemp(directory));
   Training *whole = make(&config), *first = make(&config), *second = make(&config);
-  Checkpoint writer, reader;
-  int64_t iteration;
   StoreIteration expected = iterate(whole, 4);
 
   iterate(first, 2);
-  assert_int_equal(checkpoint_open(directory, "0123456789abcdef", 2, &writer), CORE_OK);
-  training_add_sections(first, &writer);
-  training_before_save(first);
-  assert_int_equal(checkpoint_write(&writer, 2), CORE_OK);
-
-  assert_int_equal(checkpoint_open(directory, "0123456789abcdef", 2, &reader), CORE_OK);
-  training_add_sections(second, &reader);
-  assert_int_equal(checkpoint_read_newest(&reader, &iteration), CORE_OK);
-  assert_int_equal(iteration, 2);
-  assert_int_equal(training_after_load(second), CORE_OK);
+  resume_from_checkpoint(first, second);
+  assert_int_equal(second->position.iteration, 2);
   StoreIteration row = iterate(second, 2);
 
   assert_true(same_weights(whole, second));
@@ -155,7 +135,6 @@ static void assert_resumes(CoreConfig config) {
   assert_true(row.kl == expected.kl && row.transitions == expected.transitions);
   assert_true(row.policy_loss == expected.policy_loss && row.value_loss == expected.value_loss);
   assert_true(row.learning_rate == expected.learning_rate);
-  core_files_remove_tree(directory);
   training_destroy(&whole);
   training_destroy(&first);
   training_destroy(&second);
@@ -228,8 +207,8 @@ static void test_learning_rate(void **state) {
 static void expect_divergence(Training *training, const char *words) {
   StoreIteration row;
   assert_int_equal(training_iterate(training, &row), CORE_FAIL);
-  if (strstr(core_error_message(), words) == NULL) fail_msg("\"%s\" is not in: %s", words, core_error_message());
-  assert_non_null(strstr(core_error_message(), "iteration 1"));
+  assert_message(words);
+  assert_message("iteration 1");
 }
 
 static void test_not_a_number_is_named(void **state) {
@@ -251,7 +230,7 @@ static void test_not_a_number_is_named(void **state) {
   set(&config, "net.width=64");
   training = make(&config);
   expect_divergence(training, "is ");
-  assert_non_null(strstr(core_error_message(), "epoch"));
+  assert_message("epoch");
   training_destroy(&training);
 }
 
@@ -261,7 +240,7 @@ static void test_impossible_settings(void **state) {
   setenv("CUDA_VISIBLE_DEVICES", "", 1); /* no GPU, also where there is one */
   set(&config, "train.device=cuda");
   assert_int_equal(training_plan(&config, &training), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "train.device = cuda: "));
+  assert_message("train.device = cuda: ");
   unsetenv("CUDA_VISIBLE_DEVICES");
   assert_null(training);
 
@@ -274,7 +253,7 @@ static void test_impossible_settings(void **state) {
   set(&config, "ppo.num_steps=512");
   assert_int_equal(training_plan(&config, &training), CORE_OK);
   assert_int_equal(training_check_memory(training), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "env.num"));
+  assert_message("env.num");
   training_destroy(&training);
 }
 

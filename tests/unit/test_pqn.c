@@ -1,11 +1,6 @@
 /* PQN as a whole on the real simulator, and its parts: the epsilon-greedy policy and its schedule, RAdam's first steps,
  * that it learns, repeats and resumes bit for bit. Targets, loss, gradients and RAdam: tests/golden/golden_pqn.h. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "core/random.h"
@@ -163,7 +158,7 @@ static void test_what_it_can_not_take(void **state) {
     Training *training = NULL;
     set(&config, cases[i].pair);
     assert_int_equal(training_plan(&config, &training), CORE_USAGE);
-    assert_non_null(strstr(core_error_message(), cases[i].message));
+    assert_message(cases[i].message);
     assert_null(training);
   }
 }
@@ -176,8 +171,8 @@ static void test_divergence_is_explained(void **state) {
   iterate(training, 1);
   training->agent.actor.theta[network_norm_gain(&training->agent.actor.shape, 1) + 3] = NAN;
   assert_int_equal(training_iterate(training, &row), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "diverged in iteration 2"));
-  assert_non_null(strstr(core_error_message(), "greatest Q"));
+  assert_message("diverged in iteration 2");
+  assert_message("greatest Q");
   training_destroy(&training);
 }
 

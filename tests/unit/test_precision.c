@@ -1,13 +1,6 @@
 /* train.precision and train.observation_storage in complete trainings: half-precision values to the bit, equal
  * inputs for acting and learning, memory, and rejected settings. test_bf16.c tests bf16 products. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "core/memory.h"
@@ -185,14 +178,14 @@ static void test_lack_of_memory_names_the_setting(void **unused) {
   set(&config, "ppo.num_minibatches=1024");
   assert_int_equal(training_plan(&config, &training), CORE_OK);
   assert_int_equal(training_check_memory(training), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "train.observation_storage to float16"));
+  assert_message("train.observation_storage to float16");
   training_destroy(&training);
 }
 
 static void assert_refused(const CoreConfig *config, const char *message) {
   Training *training;
   assert_int_equal(training_plan(config, &training), CORE_USAGE);
-  if (strstr(core_error_message(), message) == NULL) fail_msg("no '%s' in: %s", message, core_error_message());
+  assert_message(message);
 }
 
 static void test_what_is_refused(void **unused) {

@@ -1,15 +1,8 @@
 /* core/process.c, which runs Slurm's commands and notifiers: output is read, input is written, and every program
  * ends in time, even if it misbehaves. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "core/terminal.h"
 #include "slurm/command_internal.h"

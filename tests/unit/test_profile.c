@@ -1,12 +1,6 @@
 /* KL within an iteration (trainer/measure/profile.h): against numbers by hand, and during a training that it must not
  * change. tests/golden/golden_metrics.h has the summary of a curve. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "training_tools.h"
 

@@ -1,16 +1,8 @@
 /* Reports of programs: JSON lines, CSV files that are rewritten, event files, and faults in them. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/files.h"
 #include "core/protobuf.h"
@@ -120,11 +112,9 @@ static void write_file(const char *path, const char *mode, const char *text) {
   fclose(file);
 }
 
-static char folder[] = "/tmp/test_program.XXXXXX";
-
 static const char *path_of(const char *name) {
   static char path[CORE_PATH_MAX];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
+  snprintf(path, sizeof path, "%s/%s", test_directory, name);
   return path;
 }
 
@@ -302,8 +292,8 @@ static void check_output(const char *metrics, const char *bytes, const char *tex
   write_file(path_of("x.ini"), "w", experiment);
   assert_int_equal(core_ini_read(path_of("x.ini"), &ini), CORE_OK);
   assert_int_equal(core_script_read(&ini, &program), CORE_OK);
-  const CoreScriptRun run = {.id = "x", .dir = folder, .config = ""};
-  assert_int_equal(program_source_open(program, &run, folder, folder, 1, &source), CORE_OK);
+  const CoreScriptRun run = {.id = "x", .dir = test_directory, .config = ""};
+  assert_int_equal(program_source_open(program, &run, test_directory, test_directory, 1, &source), CORE_OK);
   write_file(program_source_output(source), "w", bytes);
   assert_int_equal(program_source_read(source, PROGRAM_ENDED, &sink), CORE_OK);
   check_taken(text);
@@ -325,12 +315,12 @@ static void test_rotated(void **state) {
   write_file(path_of("x.ini"), "w", "[program]\ncommand = x\nmetrics = csv:rotated.csv\n");
   assert_int_equal(core_ini_read(path_of("x.ini"), &ini), CORE_OK);
   assert_int_equal(core_script_read(&ini, &program), CORE_OK);
-  const CoreScriptRun run = {.id = "x", .dir = folder, .config = ""};
+  const CoreScriptRun run = {.id = "x", .dir = test_directory, .config = ""};
 
   write_file(first, "w", "step,a\n1,0\n"); /* from an earlier attempt */
   write_file(path, "w", "step,a\n2,0\n");
   write_file(path_of("rotated.csv.bak"), "w", "step,a\n9,0\n");
-  assert_int_equal(program_source_open(program, &run, folder, folder, 3, &source), CORE_OK);
+  assert_int_equal(program_source_open(program, &run, test_directory, test_directory, 3, &source), CORE_OK);
   assert_int_equal(rename(first, second), 0);
   assert_int_equal(rename(path, first), 0);
   write_file(path, "w", "step,a\n3,1\n");
@@ -349,7 +339,7 @@ static void test_rotated(void **state) {
   program_source_close(&source);
 
   /* A later reader of the attempt reads all that is its own. */
-  assert_int_equal(program_source_open(program, &run, folder, folder, 3, &source), CORE_OK);
+  assert_int_equal(program_source_open(program, &run, test_directory, test_directory, 3, &source), CORE_OK);
   assert_int_equal(program_source_read(source, PROGRAM_KILLED, &sink), CORE_OK);
   check_taken("step=6 a=1\nstep=3 a=1\nstep=4 a=1\nstep=5 a=1\n");
   program_source_close(&source);
@@ -594,11 +584,9 @@ static void test_long_names(void **state) {
   program_names_free(&names);
 }
 
-static int set_up(void **state) { return mkdtemp(folder) ? 0 : -1; }
-
 static int tear_down(void **state) {
   core_text_free(&taken);
-  return core_files_remove_tree(folder);
+  return core_files_remove_tree(test_directory);
 }
 
 int main(void) {
@@ -609,5 +597,5 @@ int main(void) {
     cmocka_unit_test(test_crc),           cmocka_unit_test(test_events),        cmocka_unit_test(test_folders),
     cmocka_unit_test(test_linked_events), cmocka_unit_test(test_shared_events), cmocka_unit_test(test_names),
     cmocka_unit_test(test_long_names)};
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return cmocka_run_group_tests(tests, test_directory_make, tear_down);
 }

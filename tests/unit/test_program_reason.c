@@ -1,12 +1,5 @@
 /* Reasons of failures: ends of standard error as Python, its launchers and other languages write them. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
+#include "test.h"
 
 #include "sweep/program/reason.h"
 

@@ -1,15 +1,7 @@
 /* Rows of a program's run: records of several attempts, which are read again, resumed, restarted and killed, against
  * the rule of docs/programs.md, written down as simply as possible. The database is what an import would make of the
  * logs: later lines win, and lines without numbers remove. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
 #include "core/config/script.h"
 #include "core/files.h"
@@ -18,7 +10,6 @@
 #include "store/workspace/paths.h"
 #include "sweep/program/logs.h"
 
-static char root[] = "/tmp/test_rows.XXXXXX";
 static char id[CORE_RUN_ID];
 static CoreConfig config;
 
@@ -31,7 +22,7 @@ static void new_run(const char *goal, const char *keys) {
   CoreIni ini = {0};
   const CoreScript *program;
   snprintf(id, sizeof id, "%016x", ++runs);
-  assert_int_equal(store_path_run(root, id, NULL, path), CORE_OK);
+  assert_int_equal(store_path_run(test_directory, id, NULL, path), CORE_OK);
   assert_int_equal(core_files_make_directories(path), CORE_OK);
   snprintf(path + strlen(path), 16, "/x.ini");
   snprintf(text, sizeof text, "[program]\ncommand = x\n%s\n[metric]\nkl = losses/kl\n", keys);
@@ -55,7 +46,7 @@ typedef struct Attempt {
 static void begin(Attempt *attempt, int number) {
   *attempt = (Attempt){0};
   attempt->sink.record.names = &attempt->sink.names;
-  assert_int_equal(program_logs_open(root, id, number, &config, &attempt->logs), CORE_OK);
+  assert_int_equal(program_logs_open(test_directory, id, number, &config, &attempt->logs), CORE_OK);
 }
 
 /* Logs a record of one line: "step=1 loss=2 eval=test". */
@@ -138,7 +129,7 @@ static void import_logs(int attempts) {
       int64_t offset;
       StoreLogDamage damage;
       snprintf(name, sizeof name, "%s.%d.tsv", kinds[k], attempt);
-      assert_int_equal(store_path_run(root, id, name, path), CORE_OK);
+      assert_int_equal(store_path_run(test_directory, id, name, path), CORE_OK);
       assert_int_equal(store_runlog_read(path, 0, put_line, NULL, &offset, &damage), CORE_OK);
       assert_int_equal(damage.lines, 0);
     }
@@ -192,7 +183,7 @@ static void test_read_again(void **state) {
     program_series_restart(&a.series);
   }
   end(&a, KILLED);
-  assert_int_equal(store_path_run(root, id, "metrics.1.tsv", path), CORE_OK);
+  assert_int_equal(store_path_run(test_directory, id, "metrics.1.tsv", path), CORE_OK);
   assert_int_equal(core_files_read(path, 0, &before, &size), CORE_OK);
   begin(&a, 1);
   say_steps(&a, 1, 30, 1, 0.123456789012);
@@ -489,11 +480,9 @@ static void test_random(void **state) {
   }
 }
 
-static int set_up(void **state) { return mkdtemp(root) ? 0 : -1; }
-
 static int tear_down(void **state) {
   free(lines);
-  return core_files_remove_tree(root);
+  return core_files_remove_tree(test_directory);
 }
 
 int main(void) {
@@ -503,5 +492,5 @@ int main(void) {
     cmocka_unit_test(test_short_jump),  cmocka_unit_test(test_numbers),       cmocka_unit_test(test_sums),
     cmocka_unit_test(test_ddr),         cmocka_unit_test(test_score),         cmocka_unit_test(test_divergence),
     cmocka_unit_test(test_missing),     cmocka_unit_test(test_random)};
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return cmocka_run_group_tests(tests, test_directory_make, tear_down);
 }

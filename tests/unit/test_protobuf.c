@@ -1,11 +1,5 @@
 /* core/protobuf: the examples of protobuf.dev's "Encoding", and numbers at their ends. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/protobuf.h"
 

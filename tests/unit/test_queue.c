@@ -1,4 +1,6 @@
 /* sweep/local/queue: the process that has read a request removes it. */
+#include "test.h"
+
 #include "store_workspace.h"
 
 #include "sweep/local/queue.h"
@@ -91,7 +93,7 @@ static void test_force_of_parts(void **state) {
   assert_ok(sweep_queue_write(root, "a", &a));
   assert_int_equal(sweep_queue_check(root, "a", &b, &has_more_runs), CORE_USAGE);
   assert_int_equal(sweep_queue_write(root, "a", &b), CORE_USAGE);
-  assert_says("sweep stop a");
+  assert_message("sweep stop a");
   assert_false(read_request(true).force);
   assert_ok(sweep_queue_check(root, "a", &all, &has_more_runs));
   assert_false(has_more_runs);
@@ -152,7 +154,7 @@ static void test_long_list(void **state) {
     code = sweep_queue_list_add(id, list);
   }
   assert_int_equal(code, CORE_USAGE);
-  assert_says("name the sweep");
+  assert_message("name the sweep");
   assert_true(strlen(list) > 480 * CORE_RUN_ID && strlen(list) < SWEEP_QUEUE_RUNS);
 }
 

@@ -1,14 +1,7 @@
 /* core/random against the published vectors and the moments of its distributions; core/memory's arenas. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
-#include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/device/arena.h"
 #include "core/random.h"

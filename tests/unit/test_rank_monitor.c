@@ -3,11 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,10 +11,8 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "core/terminal.h"
 #include "trainer/ranks/rank_monitor.h"

@@ -1,12 +1,7 @@
 /* Work of each rank of a run with SFL at paper scale, 1 to 16 ranks: none has more than 5 % above the mean. The table
  * that it prints counts what a rank plans: environments, rows of a minibatch, new levels, levels of a search, attempts
  * of an evaluation. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "trainer/envs/tasks/tasks.h"

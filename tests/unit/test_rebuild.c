@@ -1,5 +1,5 @@
 /* store/rebuild: results.db from the workspace's files, for any previous state of the database. */
-#include <unistd.h>
+#include "test.h"
 
 #include "store_workspace.h"
 

@@ -1,6 +1,8 @@
 /* Recurrent policies: an LSTM's passes (trainer/ops/recurrent.h) against double precision and finite differences, on
  * the CPU and on a device; a complete agent, step by step and by sequences; trainings whose passes over gathered
  * sequences must reproduce the acting policy. */
+#include "test.h"
+
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "trainer/nets/recurrent.h"

@@ -1,13 +1,7 @@
 /* Regularizers against PyTorch and Stable-Baselines3 (tests/golden/make_regularizers.py): decoupled weight decay,
  * learning-rate schedules, exact and adaptive KL penalties, early stopping, and the batch-size-invariant scaling. Then
  * whole trainings: on the CPU, on an emulated device with and without recorded updates, over shards, and resumed. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/files.h"
 #include "tests/golden/regularizers_golden.h"
@@ -169,7 +163,7 @@ static CoreConfig small_config(const char *const *more) {
   return config;
 }
 
-static void assert_near(const char *what, double got, double want, double tolerance) {
+static void assert_agrees(const char *what, double got, double want, double tolerance) {
   if (isnan(got) && isnan(want)) return;
   if (!(fabs(got - want) <= tolerance * (1e-3 + fabs(want)))) fail_msg("%s: %.9g is not %.9g", what, got, want);
 }
@@ -192,14 +186,14 @@ static double compare(const char *const *more) {
     const StoreIteration want = iterate(host, 1);
     for (int d = 0; d < 2; d++) {
       const StoreIteration got = iterate(device[d], 1);
-      assert_near("updates", got.updates, want.updates, 0);
-      assert_near("kl", got.kl, want.kl, 2e-2);
-      assert_near("kl_penalty", got.kl_penalty, want.kl_penalty, 0);
-      assert_near("policy_loss", got.policy_loss, want.policy_loss, 3e-2);
-      assert_near("value_loss", got.value_loss, want.value_loss, 2e-3);
-      assert_near("clip_fraction", got.clip_fraction, want.clip_fraction, 5e-2);
-      assert_near("weight_norm_actor", got.weight_norm_actor, want.weight_norm_actor, 1e-4);
-      assert_near("weight_norm_critic", got.weight_norm_critic, want.weight_norm_critic, 1e-4);
+      assert_agrees("updates", got.updates, want.updates, 0);
+      assert_agrees("kl", got.kl, want.kl, 2e-2);
+      assert_agrees("kl_penalty", got.kl_penalty, want.kl_penalty, 0);
+      assert_agrees("policy_loss", got.policy_loss, want.policy_loss, 3e-2);
+      assert_agrees("value_loss", got.value_loss, want.value_loss, 2e-3);
+      assert_agrees("clip_fraction", got.clip_fraction, want.clip_fraction, 5e-2);
+      assert_agrees("weight_norm_actor", got.weight_norm_actor, want.weight_norm_actor, 1e-4);
+      assert_agrees("weight_norm_critic", got.weight_norm_critic, want.weight_norm_critic, 1e-4);
     }
     updates = want.updates;
   }
@@ -248,28 +242,14 @@ static void test_stop_only_ends(void **state) {
 static void test_penalty_resumes(void **state) {
   CoreConfig config = small_config(WITH("ppo.kl_penalty=1", "ppo.kl_penalty_form=exact", "ppo.epsilon=inf",
                                         "ppo.kl_penalty_target=0.5"));
-  char directory[CORE_PATH_MAX];
-  const char *tmp = getenv("TMPDIR");
   (void)state;
-  assert_int_equal(core_files_path(directory, "%s/regularizers.XXXXXX", tmp ? tmp : "/tmp"), CORE_OK);
-  assert_non_null(mkdtemp(directory));
   Training *whole = make(&config), *second = make(&config);
-  Checkpoint writer, reader;
-  int64_t iteration;
   assert_float_equal(iterate(whole, 1).kl_penalty, 1, 0);
   assert_float_equal(iterate(whole, 1).kl_penalty, 0.5, 0);
-  assert_int_equal(checkpoint_open(directory, "0123456789abcdef", 2, &writer), CORE_OK);
-  training_add_sections(whole, &writer);
-  training_before_save(whole);
-  assert_int_equal(checkpoint_write(&writer, 2), CORE_OK);
+  resume_from_checkpoint(whole, second);
   assert_float_equal(iterate(whole, 2).kl_penalty, 0.125, 0);
-  assert_int_equal(checkpoint_open(directory, "0123456789abcdef", 2, &reader), CORE_OK);
-  training_add_sections(second, &reader);
-  assert_int_equal(checkpoint_read_newest(&reader, &iteration), CORE_OK);
-  assert_int_equal(training_after_load(second), CORE_OK);
   assert_float_equal(iterate(second, 2).kl_penalty, 0.125, 0);
   assert_true(same_weights(whole, second));
-  core_files_remove_tree(directory);
   training_destroy(&whole);
   training_destroy(&second);
 }
@@ -293,12 +273,12 @@ static void test_refused(void **state) {
   CoreConfig config = CONFIGURED("ppo.kl_penalty_target=0.01");
   (void)state;
   assert_int_equal(core_config_check(&config), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "set ppo.kl_penalty to 1"));
+  assert_message("set ppo.kl_penalty to 1");
   config = CONFIGURED("ppo.lr_schedule=kl", "ppo.target_kl=0.01", "env.actions=continuous");
   assert_int_equal(core_config_check(&config), CORE_OK);
   set(&config, "ppo.target_kl_check=minibatch");
   assert_int_equal(core_config_check(&config), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "set ppo.target_kl_check to epoch"));
+  assert_message("set ppo.target_kl_check to epoch");
 }
 
 int main(void) {

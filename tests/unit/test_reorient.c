@@ -1,15 +1,7 @@
 /* Rewards, goals and observations of the hands' tasks, term by term, against values of IsaacGymEnvs' own functions
  * for the same states (tests/golden/reorient_isaac.gold; make_reorient.py describes its lines). It computes in
  * float32. MuJoCo is not needed. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
 #include "trainer/envs/hands/reorient.h"
 #include "trainer/envs/hands/rotation.h"

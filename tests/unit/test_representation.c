@@ -1,24 +1,10 @@
 /* Ranks, silent units, policy variance and gradient kurtosis against closed forms and slow definitions. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "core/random.h"
 #include "trainer/math/kurtosis.h"
 #include "trainer/measure/representation.h"
-
-/* cmocka compares in float; this in double. */
-#define assert_near(value, expected, tolerance) \
-  do { \
-    double value_ = (value), expected_ = (expected); \
-    if (!(fabs(value_ - expected_) <= (tolerance))) fail_msg("%s is %.17g, not %.17g", #value, value_, expected_); \
-  } while (0)
 
 static double uniform(CoreRandomStream *stream) { return core_random_next(stream) / 4294967296.0; }
 

@@ -1,12 +1,6 @@
 /* sweep/spec/resources: slurm.* lines of [grid] and [search] blocks, with profiles and --set, and the sets that come of
  * them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
+#include "test.h"
 
 #include "sweep/spec/resources.h"
 #include "sweep/spec/spec.h"
@@ -49,7 +43,7 @@ static void assert_refused(const char *text, const char *profile, const char *pa
     sweep_spec_free(&sweep.spec);
   }
   assert_int_equal(code, CORE_USAGE);
-  if (!strstr(core_error_message(), part)) fail_msg("\"%s\" is not in \"%s\"", part, core_error_message());
+  assert_message(part);
 }
 
 static void test_sets(void **state) {

@@ -1,12 +1,8 @@
 /* Responses of slurmrestd: the forms of all API versions, read from a scripted server, and a hostile one that sends
  * garbage, closes, stalls, never ends, has wrong types, huge numbers and errors. (tests/slurm/test_table.sh uses a
  * real one.) */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "core/http.h"
@@ -193,7 +189,7 @@ static void test_request(void **state) {
     json_decref(request);
     snprintf(settings.extra, sizeof settings.extra, "--exclude=n3");
     assert_int_equal(submit(cluster, &settings, &id), CORE_USAGE);
-    assert_non_null(strstr(core_error_message(), "--exclude"));
+    assert_message("--exclude");
     close_cluster(&cluster, &server);
   }
 }
@@ -301,7 +297,7 @@ static void test_endless(void **state) {
   const CoreHttpRequest request = {.method = "GET", .url = server.url, .timeout_s = 60, .answer_max = 1 << 20};
   assert_int_equal(core_http_send(http, &request, &got, &fault), CORE_FAIL);
   assert_int_equal(fault, CORE_HTTP_BROKEN);
-  assert_non_null(strstr(core_error_message(), "longer than 1048576 bytes"));
+  assert_message("longer than 1048576 bytes");
   assert_int_equal(got.body.length, 0);
   core_text_free(&got.body);
   core_http_close(&http);

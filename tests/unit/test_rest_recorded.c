@@ -2,12 +2,8 @@
  * made by tests/slurm/record_rest.sh), read through slurm/cluster.h. The requests and the
  * state of the cluster are equal for all versions, so the parsed results must be equal: array 1 of one task that failed
  * with exit code 3, and array 2 of six, one at a time: the first was cancelled, the second runs and four wait. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <glob.h>
 #include <jansson.h>
 
@@ -111,7 +107,7 @@ static void check_requests(SlurmCluster *cluster) {
   snprintf(settings.partition, sizeof settings.partition, "nowhere");
   assert_int_not_equal(slurm_submit(cluster, &job, &id), CORE_OK);
   assert_int_equal(slurm_fault(cluster), SLURM_REFUSED);
-  assert_non_null(strstr(core_error_message(), "Invalid partition name specified"));
+  assert_message("Invalid partition name specified");
   /* gone already: no error */
   if (slurm_cancel(cluster, &(SlurmId){99999, 7}, 1) != CORE_OK) fail_msg("%s", core_error_message());
 }
@@ -127,7 +123,7 @@ static void check_hold(SlurmCluster *cluster, HttpServer *server, int version) {
   assert_string_equal(server->calls[server->count - 1].path, path);
   assert_int_equal(slurm_hold(cluster, &whole, 1, false), CORE_OK);
   assert_int_equal(slurm_hold(cluster, all, 3, true), version < 40 ? CORE_OK : CORE_USAGE);
-  if (version >= 40) assert_non_null(strstr(core_error_message(), "as a whole"));
+  if (version >= 40) assert_message("as a whole");
 }
 
 static void check_file(const char *path) {

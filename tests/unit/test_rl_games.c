@@ -1,13 +1,7 @@
 /* PPO's rl_games features (trainer/learners/rl_games.h): the gradient of the bound against finite differences, the
  * units of values against a naive recomputation, and the learning rate that follows the KL. SAPG's tests and the golden
  * file "sapg" are of the same code; tests/unit/test_ppo_update.c stops and resumes. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "tests/oracle/learner.h"
@@ -202,7 +196,7 @@ static void test_refused(void **state) {
     set(&config, settings[i % 2]);
     set(&config, others[i / 2]);
     assert_int_equal(training_plan(&config, &training), CORE_USAGE);
-    assert_non_null(strstr(core_error_message(), "net.action_head to gaussian"));
+    assert_message("net.action_head to gaussian");
     training_destroy(&training);
   }
 }

@@ -1,10 +1,5 @@
 /* Rollouts over a toy environment with known values: positions of stored data, and episode statistics. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "trainer/nets/agent_init.h"

@@ -1,6 +1,7 @@
 /* store/run and store/lease: config.ini, state files of every kind, and write access. */
+#include "test.h"
+
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -41,7 +42,7 @@ static void test_prepare_refuses_another_run(void **state) {
   path_of(id, "config.ini", path);
   write_text(path, "[train]\nseed = 4\n");
   assert_int_equal(store_run_prepare(root, &config, id), CORE_FAIL);
-  assert_says("changed by hand");
+  assert_message("changed by hand");
   write_text(path, "[train\n\x01\x02"); /* damaged: rewritten */
   assert_ok(store_run_prepare(root, &config, id));
   config = core_config_default();
@@ -102,7 +103,7 @@ static void test_hostile_states(void **state) {
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     write_text(path, texts[i]);
     assert_int_equal(store_run_state_read(root, id, true, &read), CORE_FAIL);
-    assert_says(id);
+    assert_message(id);
   }
   /* Unknown keys are another version's; long and binary text is cut and cleaned. */
   FILE *file = fopen(path, "w");
@@ -192,7 +193,7 @@ static void test_lease_of_another_process(void **state) {
   assert_int_equal(store_run_acquire(root, id, &lease), CORE_FAIL);
   assert_null(lease);
   snprintf(pid, sizeof pid, "process %ld", (long)child);
-  assert_says(pid);
+  assert_message(pid);
   assert_ok(store_run_state_read(root, id, true, &read));
   assert_int_equal(read.status, STORE_RUNNING);
   assert_int_equal(store_run_acquire(root, id, &lease), CORE_FAIL); /* asking does not free it */
@@ -254,7 +255,7 @@ static void test_other_hosts(void **state) {
   assert_ok(store_run_state_read(root, id, true, &read));
   assert_int_equal(read.status, STORE_RUNNING);
   assert_int_equal(store_run_acquire(root, id, &lease), CORE_FAIL);
-  assert_says("some-other-host");
+  assert_message("some-other-host");
   running.heartbeat_unix_s = core_clock_unix_s() + 3600;
   assert_ok(store_run_state_write(root, id, &running));
   set_age(id, STORE_LOST_AFTER_S + 5);
@@ -287,7 +288,7 @@ static void test_states_of_a_bad_disk(void **state) {
   text[digit] ^= 8;
   write_text(path, text);
   assert_int_equal(store_run_state_read(root, id, true, &read), CORE_FAIL);
-  assert_says("checksum");
+  assert_message("checksum");
   text[digit] ^= 8;
   *strstr(text, "crc32=") = '\0';
   write_text(path, text);

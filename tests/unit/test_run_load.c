@@ -1,4 +1,6 @@
 /* Load of runs over time: intervals that stay few, attempts, damaged files, and the GPUs of a run's processes. */
+#include "test.h"
+
 #include "store_workspace.h"
 
 #include <dlfcn.h>

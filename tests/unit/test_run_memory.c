@@ -1,15 +1,8 @@
 /* Memory of a run over all of its processes, and the limits that sweep status --cost advises of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <math.h>
+#include "test.h"
+
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/files.h"
 #include "store/workspace/paths.h"

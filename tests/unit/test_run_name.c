@@ -1,5 +1,7 @@
 /* store/run_name: every way to name a run gives its id; names of no run, of several runs, or of a run of another
  * workspace are rejected with the name. */
+#include "test.h"
+
 #include "store_workspace.h"
 
 #include "store/workspace/run_name.h"
@@ -36,7 +38,7 @@ static void assert_finds(const char *text, const char *id) {
 static void assert_refuses(const char *text, const char *words) {
   char found[CORE_RUN_ID];
   if (store_run_find(root, text, found) != CORE_USAGE) fail_msg("'%s' was taken for a run", text);
-  assert_says(words);
+  assert_message(words);
 }
 
 static void test_ids(void **state) {
@@ -47,10 +49,10 @@ static void test_ids(void **state) {
   assert_finds("4567", ids[2]);
   assert_finds("0123b", waiting);
   assert_refuses("0123", "3 runs of ");
-  assert_says("begin with '0123': 0123456789abcdef, 0123aaaaaaaaaaaa, 0123bbbbbbbbbbbb; give more digits");
+  assert_message("begin with '0123': 0123456789abcdef, 0123aaaaaaaaaaaa, 0123bbbbbbbbbbbb; give more digits");
   assert_refuses("012", "at least 4 of its first digits");
   assert_refuses("ffff", "has an id that begins with 'ffff'");
-  assert_says(root);
+  assert_message(root);
   assert_refuses("0123456789abcdef0", "is not a run");
   assert_refuses("zzz", "'zzz' is not a run of ");
   assert_refuses("", "is not a run");
@@ -93,7 +95,7 @@ static void test_directories(void **state) {
   make_workspace(other);
   assert_ok(core_files_path(path, "%s/runs/45/%s/", other, ids[2]));
   assert_refuses(path, "is a run of the workspace ");
-  assert_says("add --root ");
+  assert_message("add --root ");
 }
 
 static void test_pick(void **state) {
@@ -103,9 +105,9 @@ static void test_pick(void **state) {
   assert_ok(store_run_pick(known, 2, "0123a", "sweep s", &index));
   assert_int_equal(index, 1);
   assert_int_equal(store_run_pick(known, 2, "0", "sweep s", &index), CORE_USAGE);
-  assert_says("2 runs of sweep s begin with '0'");
+  assert_message("2 runs of sweep s begin with '0'");
   assert_int_equal(store_run_pick(known, 2, "5", "sweep s", &index), CORE_USAGE);
-  assert_says("no run of sweep s has an id that begins with '5'");
+  assert_message("no run of sweep s has an id that begins with '5'");
 }
 
 static void test_origin(void **state) {
@@ -116,9 +118,9 @@ static void test_origin(void **state) {
   assert_ok(store_run_check_origin(root, "run:0123456789abcdef@7"));
   assert_ok(store_run_check_origin(root, "run:{ppo.com=8}"));
   assert_int_equal(store_run_check_origin(root, "run:4567@12"), CORE_USAGE);
-  assert_says("the whole id has to stand there: run:4567456745674567@12");
+  assert_message("the whole id has to stand there: run:4567456745674567@12");
   assert_int_equal(store_run_check_origin(root, "run:0123"), CORE_USAGE);
-  assert_says("init.from = run:0123: 3 runs of ");
+  assert_message("init.from = run:0123: 3 runs of ");
 }
 
 int main(void) {

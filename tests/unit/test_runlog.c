@@ -1,4 +1,6 @@
 /* store/runlog: written data can be read by other programs, damage is detected, numbers are exact. */
+#include "test.h"
+
 #include <fcntl.h>
 #include <float.h>
 #include <sys/resource.h>
@@ -257,7 +259,7 @@ static void test_refusals(void **state) {
   assert_int_equal(store_runlog_open(root, "0123456789abcdef", 1, STORE_LOG_STATS, &log), CORE_FAIL); /* no directory */
   write_text(log_path, "#runlog 1 stats of another run\n");
   assert_int_equal(store_runlog_open(root, id, 1, STORE_LOG_STATS, &log), CORE_FAIL);
-  assert_says("move it away");
+  assert_message("move it away");
   unlink(log_path);
   assert_int_equal(mkfifo(log_path, 0600), 0);
   assert_int_equal(store_runlog_open(root, id, 1, STORE_LOG_STATS, &log), CORE_FAIL);
@@ -420,7 +422,7 @@ static void test_failing_writes_are_repeated(void **state) {
     int code = store_runlog_flush(log, true);
     setrlimit(RLIMIT_FSIZE, &old);
     assert_int_equal(code, i < 60 && i > 10 ? CORE_FAIL : i == 10 ? code : CORE_OK);
-    if (code != CORE_OK) assert_says("kept in memory");
+    if (code != CORE_OK) assert_message("kept in memory");
     Rows rows = read_rows(NULL, &damage);
     assert_int_equal(damage.lines, 0);
     if (i >= 60) assert_int_equal(rows.count, i);

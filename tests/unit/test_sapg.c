@@ -1,12 +1,7 @@
 /* trainer/learners/sapg: the samples of an iteration and their order, the leader's values and returns against a
  * naive recomputation, gradients through embeddings and blocks' deviations against finite differences, complete
  * trainings that stop and resume, and differences between its settings. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "core/memory.h"

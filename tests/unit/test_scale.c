@@ -1,12 +1,7 @@
 /* [scale]: each scheme against the table of docs/experiments.md#scaling-a-reference, values that are not integers, and
  * run ids, which depend on the configuration as written. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
+#include "test.h"
+
 #include <jansson.h>
 
 #include "core/config/config.h"
@@ -57,7 +52,7 @@ static void refuse(const char *scheme, const char *factor, const char *extra, co
   CoreConfig config = scaled(scheme, factor);
   if (extra) assert_int_equal(core_config_set_pair(&config, extra), CORE_OK);
   assert_int_equal(core_config_check(&config), CORE_USAGE);
-  if (!strstr(core_error_message(), part)) fail_msg("'%s' does not say '%s'", core_error_message(), part);
+  assert_message(part);
 }
 
 static void test_refusals(void **state) {
@@ -73,7 +68,7 @@ static void test_refusals(void **state) {
   refuse("hybrid", "3", NULL, "is not a power of two");
   refuse("hybrid", "3", NULL, "scale.scheme = hybrid, scale.factor = 3: ");
   assert_int_equal(core_config_set(&config, "scale.scheme", "more_minibatch"), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "did you mean more_minibatches"));
+  assert_message("did you mean more_minibatches");
   assert_int_equal(core_config_set(&config, "scale.factor", "0"), CORE_USAGE);
   assert_int_equal(core_config_set(&config, "scale.factor", "nan"), CORE_USAGE);
 }

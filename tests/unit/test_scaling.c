@@ -1,11 +1,6 @@
 /* The model of runs on many GPUs (tests/instruments/scaling.h): its all-reduces against NCCL's cost formula computed by
  * hand, and invariants of its predictions. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <math.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "tests/instruments/scaling.h"
 #include "trainer/update/gradient_device.h"

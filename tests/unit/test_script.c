@@ -1,14 +1,8 @@
 /* [program], [settings] and [metric] of experiment files: kinds of settings, run ids, words of the command, errors,
  * and round trips through config.ini and results.db. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/config/script.h"
 #include "sweep/spec/grid.h"
@@ -38,7 +32,7 @@ static void free_made(Made *made) {
 static void refuse(const char *text, const char *part) {
   SweepSpec spec;
   assert_int_equal(sweep_spec_parse("own.ini", text, NULL, NULL, 0, &spec), CORE_USAGE);
-  if (!strstr(core_error_message(), part)) fail_msg("\"%s\" is not in \"%s\"", part, core_error_message());
+  assert_message(part);
 }
 
 /* Checks which metric a name in [stop] and [search] refers to. */
@@ -75,7 +69,7 @@ static void test_metrics(void **state) {
   const char *const endless = HEAD "[program]\ncommand = t {lr}\n[settings]\nlr = 0.1\n[stop]\nrule = median\n";
   assert_int_equal(sweep_spec_parse("own.ini", endless, NULL, NULL, 0, &made.spec), CORE_OK);
   assert_int_equal(sweep_grid_expand(&made.spec, &made.grid), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "own.ini:10:8: stop.rule = median needs the end of a run"));
+  assert_message("own.ini:10:8: stop.rule = median needs the end of a run");
   sweep_spec_free(&made.spec);
 }
 

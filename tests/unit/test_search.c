@@ -1,14 +1,6 @@
 /* core/search: Sobol' points against scipy's, Parzen estimators against Optuna's (make_search_golden.py made both),
  * draws that do not change when trials are added, the text of a space, and every line that is refused. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
 #include "core/memory.h"
 #include "core/random.h"

@@ -1,14 +1,6 @@
 /* [search NAME] in experiment files: combinations with a grid, a zip, a profile and seeds; proposals written and
  * read again; errors. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
 #include "core/files.h"
 #include "sweep/plan/searches.h"
@@ -138,8 +130,8 @@ static void test_unread(void **state) {
   Made made;
   make(HEAD "[search s]\ntrials = 9\nalgo.name = choice ppo, ppo_ewma\nppo.com = 8 .. 64\n", NULL, &made);
   assert_int_equal(sweep_searches_check(&made.grid), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "f.ini:6:1: [search s] searches ppo.com, which nothing reads"));
-  assert_non_null(strstr(core_error_message(), "when SETTING = VALUE"));
+  assert_message("f.ini:6:1: [search s] searches ppo.com, which nothing reads");
+  assert_message("when SETTING = VALUE");
   made.spec.unread_allowed = true;
   assert_int_equal(sweep_searches_check(&made.grid), CORE_OK);
   free_made(&made);
@@ -230,7 +222,7 @@ static void test_proposals(void **state) {
   assert_int_equal(sweep_proposals_read(root, &spec), CORE_USAGE);
   assert_non_null(
     strstr(core_error_message(), "f.ini:3:1: the space of [search all] differs from that of the proposals"));
-  assert_non_null(strstr(core_error_message(), "another name"));
+  assert_message("another name");
   sweep_spec_free(&spec);
   /* Damage is named by its line. */
   assert_int_equal(core_files_read(path, 0, &text, &size), CORE_OK);
@@ -264,7 +256,7 @@ static void test_one_trial(void **state) {
       const bool bad = env_num == 514 && choice == 1;
       sweep_search_add(search, &spec.base, &(double){choice});
       assert_int_equal(sweep_grid_check_trial(&spec, search, 1), bad ? CORE_USAGE : CORE_OK);
-      if (bad) assert_non_null(strstr(core_error_message(), "[grid h], the cell ppo.num_steps=32"));
+      if (bad) assert_message("[grid h], the cell ppo.num_steps=32");
       sweep_search_drop(search);
       assert_int_equal(search->trials, 1);
       assert_int_equal(search->block.lists[0].count, 1);
@@ -300,7 +292,7 @@ static void test_too_many(void **state) {
   assert_int_equal(parse(HEAD "seeds = 100\n[search lr]\ntrials = 200k\nppo.learning_rate = 1e-5 .. 1e-2\n", NULL, NULL,
                          &spec), CORE_OK);
   assert_int_equal(sweep_grid_expand(&spec, &grid), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "f.ini:4: more than 10000000 runs"));
+  assert_message("f.ini:4: more than 10000000 runs");
   sweep_spec_free(&spec);
 }
 

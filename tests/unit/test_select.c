@@ -1,15 +1,7 @@
 /* analysis/select and group on databases that the store built from run directories and logs, as in use: imports,
  * selection of runs, names and order of configurations, and messages about missing data. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "analysis/runs/curve.h"
@@ -44,19 +36,9 @@ static int remove_workspace(void **state) {
   return 0;
 }
 
-#define ASSERT_OK(expression) \
-  do { \
-    if ((expression) != CORE_OK) fail_msg("%s", core_error_message()); \
-  } while (0)
-
-static void assert_says(const char *part) {
-  if (!strstr(core_error_message(), part))
-    fail_msg("the message \"%s\" does not say \"%s\"", core_error_message(), part);
-}
-
 static StoreDatabase *open_database(void **state) {
   StoreDatabase *database = NULL;
-  ASSERT_OK(analysis_database_open(((Fixture *)*state)->path, &database));
+  assert_ok(analysis_database_open(((Fixture *)*state)->path, &database));
   return database;
 }
 
@@ -68,7 +50,7 @@ static int select_where(StoreDatabase *database, const char *sweep, const char *
 static void test_all_runs_in_order(void **state) {
   StoreDatabase *database = open_database(state);
   AnalysisSelection selection;
-  ASSERT_OK(select_where(database, NULL, NULL, 0, &selection));
+  assert_ok(select_where(database, NULL, NULL, 0, &selection));
   assert_int_equal(selection.count, 12 * SEEDS);
   assert_string_equal(selection.filter, "all runs");
   size_t diverged = 0;
@@ -93,17 +75,17 @@ static void test_shared_settings(void **state) {
   AnalysisSelection selection;
   AnalysisGrouping grouping;
   const char *seed[] = {"train.seed=1"};
-  ASSERT_OK(select_where(database, NULL, NULL, 0, &selection));
+  assert_ok(select_where(database, NULL, NULL, 0, &selection));
   for (size_t a = 0; a < selection.count; a++)
     for (size_t b = 0; b < a; b++)
       assert_int_equal(selection.runs[a].config.shared == selection.runs[b].config.shared,
                        strcmp(selection.runs[a].cell, selection.runs[b].cell) == 0);
-  ASSERT_OK(analysis_group_runs(&selection, "train.seed", &grouping));
+  assert_ok(analysis_group_runs(&selection, "train.seed", &grouping));
   assert_int_equal(grouping.count, SEEDS);
   assert_string_equal(grouping.groups[1].label, "seed 1");
   analysis_grouping_free(&grouping);
   analysis_selection_free(&selection);
-  ASSERT_OK(select_where(database, NULL, seed, 1, &selection));
+  assert_ok(select_where(database, NULL, seed, 1, &selection));
   assert_int_equal(selection.count, 12);
   analysis_selection_free(&selection);
   store_database_close(&database);
@@ -113,17 +95,17 @@ static void test_where(void **state) {
   StoreDatabase *database = open_database(state);
   AnalysisSelection selection;
   const char *either[] = {"ppo.com=8", "com=3.2e1"};
-  ASSERT_OK(select_where(database, "two_grids", either, 2, &selection));
+  assert_ok(select_where(database, "two_grids", either, 2, &selection));
   assert_int_equal(selection.count, 2 * SEEDS);
   assert_string_equal(selection.filter, "sweep two_grids; ppo.com=8 or 32");
   analysis_selection_free(&selection);
   const char *both[] = {"algo.name=ppo", "seed=1", "eps=0.1"}; /* keys may be short, as in labels */
-  ASSERT_OK(select_where(database, NULL, both, 3, &selection));
+  assert_ok(select_where(database, NULL, both, 3, &selection));
   assert_int_equal(selection.count, 1);
   analysis_selection_free(&selection);
   const char *unused[] = {"ppo.com=64"}; /* the default, which PPO's runs carry and do not use */
   assert_int_equal(select_where(database, NULL, unused, 1, &selection), CORE_FAIL);
-  assert_says("2048");
+  assert_message("2048");
   store_database_close(&database);
 }
 
@@ -138,10 +120,10 @@ static void test_several_sweeps(void **state) {
   sqlite3_close(writer);
   StoreDatabase *database = open_database(state);
   AnalysisSelection selection;
-  ASSERT_OK(select_where(database, "two", NULL, 0, &selection)); /* not those of two_grids */
+  assert_ok(select_where(database, "two", NULL, 0, &selection)); /* not those of two_grids */
   assert_int_equal(selection.count, 1);
   analysis_selection_free(&selection);
-  ASSERT_OK(select_where(database, "two,two_grids", NULL, 0, &selection));
+  assert_ok(select_where(database, "two,two_grids", NULL, 0, &selection));
   assert_int_equal(selection.count, 12 * SEEDS);
   assert_string_equal(selection.filter, "sweep two,two_grids");
   analysis_selection_free(&selection);
@@ -150,7 +132,7 @@ static void test_several_sweeps(void **state) {
     {"", "no sweep  here"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     assert_int_equal(select_where(database, wrong[i][0], NULL, 0, &selection), CORE_USAGE);
-    assert_says(wrong[i][1]);
+    assert_message(wrong[i][1]);
   }
   store_database_close(&database);
 }
@@ -165,23 +147,23 @@ static void test_copies(void **state) {
   for (int i = 0; i < 2; i++) {
     CoreConfig config = workspace_config(&workspace, WORKSPACE_EWMA, 7); /* ppo, epsilon 0.025, another seed */
     config.ppo.com = com[i];
-    ASSERT_OK(workspace_write_run(&workspace, &config, i == 0 ? ITERATIONS / 2 : ITERATIONS, status[i]));
+    assert_ok(workspace_write_run(&workspace, &config, i == 0 ? ITERATIONS / 2 : ITERATIONS, status[i]));
     core_config_id(&config, finished);
   }
   StoreDatabase *database = open_database(state);
   AnalysisSelection selection;
   AnalysisGrouping grouping;
   const char *where[] = {"algo.name=ppo", "eps=0.025"};
-  ASSERT_OK(select_where(database, NULL, where, 2, &selection));
+  assert_ok(select_where(database, NULL, where, 2, &selection));
   assert_int_equal(selection.count, SEEDS + 1);
   assert_int_equal(selection.copies, 1);
   assert_string_equal(selection.runs[SEEDS].id, finished);
-  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  assert_ok(analysis_group_runs(&selection, NULL, &grouping));
   assert_int_equal(grouping.count, 1);
   analysis_grouping_free(&grouping);
   analysis_selection_free(&selection);
   const char *mode[] = {"algo.name=ppo", "eps=mode"}; /* not 0.2, that of all runs */
-  ASSERT_OK(select_where(database, NULL, mode, 2, &selection));
+  assert_ok(select_where(database, NULL, mode, 2, &selection));
   assert_string_equal(selection.filter, "all runs; algo.name=ppo; ppo.epsilon=0.025");
   analysis_selection_free(&selection);
   store_database_close(&database);
@@ -201,7 +183,7 @@ static void test_where_extremes(void **state) {
   StoreDatabase *database = open_database(state);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     AnalysisSelection selection;
-    ASSERT_OK(select_where(database, NULL, cases[i].where, cases[i].count, &selection));
+    assert_ok(select_where(database, NULL, cases[i].where, cases[i].count, &selection));
     assert_int_equal(selection.count, cases[i].runs);
     assert_string_equal(selection.filter, cases[i].filter);
     analysis_selection_free(&selection);
@@ -209,7 +191,7 @@ static void test_where_extremes(void **state) {
   AnalysisSelection selection;
   const char *none[] = {"epsilon=0.3", "com=max"}; /* nothing to be the largest of */
   assert_int_equal(select_where(database, NULL, none, 2, &selection), CORE_FAIL);
-  assert_says("0.025");
+  assert_message("0.025");
   store_database_close(&database);
 }
 
@@ -218,20 +200,20 @@ static void test_where_refusals(void **state) {
   AnalysisSelection selection;
   const char *where[1] = {"ppo.epsilom=0.2"};
   assert_int_equal(select_where(database, NULL, where, 1, &selection), CORE_USAGE);
-  assert_says("ppo.epsilon");
+  assert_message("ppo.epsilon");
   where[0] = "ppo.epsilon=big";
   assert_int_equal(select_where(database, NULL, where, 1, &selection), CORE_USAGE);
-  assert_says("ppo.epsilon");
+  assert_message("ppo.epsilon");
   where[0] = "ppo.epsilon";
   assert_int_equal(select_where(database, NULL, where, 1, &selection), CORE_USAGE);
-  assert_says("key=value");
+  assert_message("key=value");
   where[0] = "ppo.epsilon=0.3";
   assert_int_equal(select_where(database, NULL, where, 1, &selection), CORE_FAIL);
-  assert_says("0.025"); /* the values there are */
+  assert_message("0.025"); /* the values there are */
   assert_int_equal(select_where(database, "two_grid", NULL, 0, &selection), CORE_USAGE);
-  assert_says("two_grids");
+  assert_message("two_grids");
   assert_int_equal(select_where(database, "'; DROP TABLE run; --", NULL, 0, &selection), CORE_USAGE);
-  ASSERT_OK(select_where(database, NULL, NULL, 0, &selection));
+  assert_ok(select_where(database, NULL, NULL, 0, &selection));
   assert_int_equal(selection.count, 12 * SEEDS);
   analysis_selection_free(&selection);
   store_database_close(&database);
@@ -243,8 +225,8 @@ static void test_groups(void **state) {
   StoreDatabase *database = open_database(state);
   AnalysisSelection selection;
   AnalysisGrouping grouping;
-  ASSERT_OK(select_where(database, NULL, NULL, 0, &selection));
-  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  assert_ok(select_where(database, NULL, NULL, 0, &selection));
+  assert_ok(analysis_group_runs(&selection, NULL, &grouping));
   assert_int_equal(grouping.count, 12);
   assert_int_equal(grouping.family_count, 2);
   assert_string_equal(grouping.families[0].name, "PPO");
@@ -269,19 +251,19 @@ static void test_asked_groups(void **state) {
   StoreDatabase *database = open_database(state);
   AnalysisSelection selection;
   AnalysisGrouping grouping;
-  ASSERT_OK(select_where(database, NULL, NULL, 0, &selection));
-  ASSERT_OK(analysis_group_runs(&selection, "seed", &grouping));
+  assert_ok(select_where(database, NULL, NULL, 0, &selection));
+  assert_ok(analysis_group_runs(&selection, "seed", &grouping));
   assert_int_equal(grouping.count, SEEDS);
   assert_int_equal(grouping.family_count, 1);
   assert_string_equal(grouping.groups[1].label, "seed 1");
   analysis_grouping_free(&grouping);
-  ASSERT_OK(analysis_group_runs(&selection, "ppo.com", &grouping)); /* PPO has no COM: a separate group, first */
+  assert_ok(analysis_group_runs(&selection, "ppo.com", &grouping)); /* PPO has no COM: a separate group, first */
   assert_int_equal(grouping.count, 7);
   assert_string_equal(grouping.groups[0].label, "PPO");
   assert_string_equal(grouping.groups[6].label, "com 2048");
   analysis_grouping_free(&grouping);
   assert_int_equal(analysis_group_runs(&selection, "ppo.con", &grouping), CORE_USAGE);
-  assert_says("ppo.com");
+  assert_message("ppo.com");
   assert_int_equal(analysis_group_runs(&selection, ",", &grouping), CORE_USAGE);
   assert_int_equal(analysis_group_runs(&selection, "", &grouping), CORE_USAGE);
   analysis_selection_free(&selection);
@@ -325,7 +307,7 @@ static void test_labels_within_sweeps(void **state) {
   char *names[] = {"grid", "coms"};
   AnalysisGrouping grouping;
   AnalysisSelection selection = two_sweeps(runs, names);
-  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  assert_ok(analysis_group_runs(&selection, NULL, &grouping));
   assert_true(grouping.by_sweep);
   assert_int_equal(grouping.family_count, 2);
   assert_int_equal(grouping.count, 14);
@@ -338,7 +320,7 @@ static void test_labels_within_sweeps(void **state) {
   analysis_grouping_free(&grouping);
   for (size_t r = 0; r < selection.count; r++) runs[r].sweep = 1; /* all of one: nothing names it */
   selection.sweeps = 1;
-  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  assert_ok(analysis_group_runs(&selection, NULL, &grouping));
   assert_false(grouping.by_sweep);
   assert_string_equal(grouping.families[0].name, "PPO");
   analysis_grouping_free(&grouping);
@@ -352,7 +334,7 @@ static void test_groups_are_merged(void **state) {
   AnalysisGrouping grouping;
   AnalysisSelection selection = two_sweeps(runs, names);
   const CoreConfigRow *eps = core_config_find("ppo.epsilon"), *rate = core_config_find("ppo.learning_rate");
-  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  assert_ok(analysis_group_runs(&selection, NULL, &grouping));
   analysis_grouping_merge(&selection, &grouping, 0, &rate, 1, 8);
   assert_int_equal(grouping.count, 5);
   assert_int_equal(grouping.families[0].group_count, 3);
@@ -368,7 +350,7 @@ static void test_groups_are_merged(void **state) {
     assert_true(common->ppo.learning_rate == runs[r].config.shared->ppo.learning_rate);
   }
   analysis_grouping_free(&grouping);
-  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  assert_ok(analysis_group_runs(&selection, NULL, &grouping));
   analysis_grouping_merge(&selection, &grouping, 0, &eps, 1, 2);
   assert_int_equal(grouping.families[0].group_count, 2);
   assert_string_equal(grouping.groups[0].within, "eps 0.1 to 0.2");
@@ -390,13 +372,13 @@ static void test_labels_are_unique(void **state) {
   }
   AnalysisSelection selection = {.runs = runs, .count = 4};
   AnalysisGrouping grouping;
-  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  assert_ok(analysis_group_runs(&selection, NULL, &grouping));
   assert_int_equal(grouping.count, 4);
   assert_string_equal(grouping.groups[0].label, "PPO, epochs 2");
   assert_string_equal(grouping.groups[3].label, "PPO-EWMA, epochs 16");
   analysis_grouping_free(&grouping);
   selection.count = 1;
-  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  assert_ok(analysis_group_runs(&selection, NULL, &grouping));
   assert_int_equal(grouping.count, 1);
   assert_string_equal(grouping.groups[0].label, "PPO");
   analysis_grouping_free(&grouping);
@@ -408,12 +390,12 @@ static void test_refused_files(void **state) {
   StoreDatabase *database = NULL;
   core_files_path(path, "%s/nothing.db", fixture->root);
   assert_int_equal(analysis_database_open(path, &database), CORE_USAGE);
-  assert_says("no such file");
+  assert_message("no such file");
   assert_false(core_files_exists(path)); /* and none was made */
   core_files_path(path, "%s/foreign.db", fixture->root);
-  ASSERT_OK(core_files_write_atomic(path, "this is a letter, not a database, and long enough to be one", 59));
+  assert_ok(core_files_write_atomic(path, "this is a letter, not a database, and long enough to be one", 59));
   assert_true(analysis_database_open(path, &database) != CORE_OK);
-  assert_says("foreign.db");
+  assert_message("foreign.db");
   assert_null(database);
 }
 
@@ -424,11 +406,11 @@ static void test_empty_database(void **state) {
   core_files_path(path, "%s/results.db", root);
   StoreDatabase *database = NULL;
   AnalysisSelection selection;
-  ASSERT_OK(store_database_open(path, false, &database));
+  assert_ok(store_database_open(path, false, &database));
   store_database_close(&database);
-  ASSERT_OK(analysis_database_open(path, &database)); /* no runs/ next to it: read-only */
+  assert_ok(analysis_database_open(path, &database)); /* no runs/ next to it: read-only */
   assert_int_equal(select_where(database, NULL, NULL, 0, &selection), CORE_FAIL);
-  assert_says("no runs");
+  assert_message("no runs");
   store_database_close(&database);
   core_files_remove_tree(root);
 }
@@ -487,12 +469,12 @@ static void test_copies_unfinished(void **state) {
   const int further = strcmp(id[0], id[1]) > 0 ? 0 : 1;
   for (int i = 0; i < 2; i++) {
     const int64_t iterations = i == further ? ITERATIONS / 2 : ITERATIONS / 4;
-    ASSERT_OK(workspace_write_run(&workspace, &config[i], iterations, i == further ? STORE_STOPPED : STORE_RUNNING));
+    assert_ok(workspace_write_run(&workspace, &config[i], iterations, i == further ? STORE_STOPPED : STORE_RUNNING));
   }
   StoreDatabase *database = open_database(state);
   AnalysisSelection selection;
   const char *where[] = {"algo.name=ppo", "eps=0.025", "seed=9"};
-  ASSERT_OK(select_where(database, NULL, where, 3, &selection));
+  assert_ok(select_where(database, NULL, where, 3, &selection));
   assert_int_equal(selection.count, 1);
   assert_string_equal(selection.runs[0].id, id[further]);
   analysis_selection_free(&selection);

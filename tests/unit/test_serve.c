@@ -1,16 +1,8 @@
 /* sweep serve: access control, cached responses, files of runs, and the page's content security policy. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <sodium.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/files.h"
 #include "store/workspace/paths.h"
@@ -18,8 +10,6 @@
 #include "sweep/serve/cache.h"
 #include "sweep/serve/routes.h"
 #include "sweep/serve/series_cache.h"
-
-#define assert_ok(expression) assert_int_equal(expression, CORE_OK)
 
 static void test_tokens(void **state) {
   char token[SERVE_TOKEN], other[SERVE_TOKEN], given[256];

@@ -1,11 +1,6 @@
 /* Division of a run: worlds over ranks and shards, minibatches into pieces, gradients from pieces. A rank is
  * simulated by giving a rollout its Shards; tests/mpi tests the communication. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/device/arena.h"
 #include "trainer/update/gradient.h"
@@ -34,8 +29,8 @@ static void test_plan_of_one_process(void **state) {
   assert_int_equal(shards.shards, 4);
   assert_int_equal(shards_worlds(&shards), 3);
   assert_int_equal(shards_plan(&wrong, &shards), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "env.num = 12"));
-  assert_non_null(strstr(core_error_message(), "comm.shards = 5"));
+  assert_message("env.num = 12");
+  assert_message("comm.shards = 5");
 }
 
 /* Chosen by hand: the divisors up to 64 that have most divisors themselves, the smallest of equals. */

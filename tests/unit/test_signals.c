@@ -1,17 +1,16 @@
 /* core/signals: thousands of signals while ops multiplies, with handlers that know no alternate stack, as those
  * of other libraries do not, and no number is wrong. Without the rules of core/signals.h this program crashes within a
  * second on a processor with AVX-512 (oneDNN 2.6). Stops of whole trainings: tests/fault/test_stops.sh. */
+#include "test.h"
+
 #include "tests/unit/ops_tools.h"
 
 #include <omp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/signals.h"
 

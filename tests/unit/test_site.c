@@ -1,12 +1,5 @@
 /* Site files: order (site, experiment, --set), installed bases, errors and their positions; scripts with containers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
-#include <unistd.h>
+#include "test.h"
 
 #include "slurm/cluster.h"
 #include "slurm/site.h"
@@ -78,8 +71,8 @@ static void refused(const char *text, const char *words) {
   SlurmSettings settings;
   SlurmSite site;
   assert_int_equal(read_site(text, &settings, &site), CORE_USAGE);
-  if (!strstr(core_error_message(), words)) fail_msg("no '%s' in: %s", words, core_error_message());
-  assert_non_null(strstr(core_error_message(), path));
+  assert_message(words);
+  assert_message(path);
   assert_null(strstr(core_error_message(), "SECRET"));
 }
 

@@ -1,12 +1,6 @@
 /* Slurm settings (above all rejected values, because they become parts of scripts and arguments), time formats,
  * array expressions, scripts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
+#include "test.h"
 
 #include "core/files.h"
 #include "slurm/cluster.h"
@@ -78,7 +72,7 @@ static void test_refused_values(void **state) {
   refused("slurm.api", "http");
   refused("slurm.mpi", "pmix;x");
   refused("slurm.tme", "1");
-  assert_non_null(strstr(core_error_message(), "did you mean slurm.time?"));
+  assert_message("did you mean slurm.time?");
 }
 
 static void together(const char *const *pairs, const char *message) {
@@ -89,7 +83,7 @@ static void together(const char *const *pairs, const char *message) {
     return;
   }
   assert_int_equal(slurm_settings_check(&s), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), message));
+  assert_message(message);
 }
 
 static void test_together(void **state) {

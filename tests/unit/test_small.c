@@ -1,5 +1,7 @@
 /* trainer/ops/cpu/cpu_small.c: narrow products against their definition, and with the bits of the library that they
  * replace. */
+#include "test.h"
+
 #include "tests/unit/products_tools.h"
 
 enum { CASES = 3000, ROWS_MAX = 160, COLUMNS_MAX = 64, DEPTH_MAX = 384, ROOM = 420 * 420 };

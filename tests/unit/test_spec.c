@@ -1,12 +1,5 @@
 /* sweep/spec and sweep/list: the syntax of experiment files, its meaning, and the message of each error. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
 #include "sweep/spec/grid.h"
 #include "slurm/settings.h"
@@ -31,7 +24,7 @@ static void assert_refused(const char *text, const char *profile, const char *se
   assert_int_equal(parse(text, profile, set, &spec), CORE_USAGE);
   va_start(parts, set);
   for (const char *part; (part = va_arg(parts, const char *));)
-    if (!strstr(core_error_message(), part)) fail_msg("\"%s\" is not in \"%s\"", part, core_error_message());
+    assert_message(part);
   va_end(parts);
 }
 
@@ -324,7 +317,7 @@ static void test_damaged_files(void **state) {
   (void)state;
   SweepSpec spec;
   assert_int_equal(sweep_spec_read("/nonexistent/x.ini", NULL, NULL, 0, &spec), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "/nonexistent/x.ini"));
+  assert_message("/nonexistent/x.ini");
   assert_refused("\x7f" "ELF\x01\x02", NULL, NULL, "f.ini:1:", NULL);
   assert_refused(HEAD "[grid g\n", NULL, NULL, "f.ini:3:", "]", NULL);
   assert_refused(HEAD "[grid g]\nppo.com = \"8, 16\n", NULL, NULL, "f.ini:4:", "quote", NULL);

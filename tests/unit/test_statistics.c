@@ -1,16 +1,9 @@
 /* analysis/statistics against scipy and numpy (golden file, skipped if absent), published tables, and properties
  * that hold for all data. tests/golden/golden_stats.c compares with rliable. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <stdbool.h>
+
 #include <omp.h>
 
 #include "analysis/statistics/statistics.h"
@@ -56,7 +49,7 @@ static const void *golden_data(const Golden *golden, size_t *count, const char *
   return NULL;
 }
 
-static void assert_near(double value, double expected, double relative) {
+static void assert_agrees(double value, double expected, double relative) {
   if (isnan(expected) ? !isnan(value) : !(fabs(value - expected) <= relative * fmax(1, fabs(expected)))) {
     fail_msg("%.17g, expected %.17g", value, expected);
   }
@@ -78,9 +71,9 @@ static void test_student_golden(void **state) {
     const double *x = golden_data(&golden, &n, "student/%d/in/x", sizes[s]);
     const double *expected = golden_data(&golden, &three, "student/%d/out/mean_low_high", sizes[s]);
     AnalysisInterval interval = oracle_student(x, n, 0.95);
-    assert_near(interval.center, expected[0], 1e-12);
-    assert_near(interval.low, expected[1], 1e-11);
-    assert_near(interval.high, expected[2], 1e-11);
+    assert_agrees(interval.center, expected[0], 1e-12);
+    assert_agrees(interval.low, expected[1], 1e-11);
+    assert_agrees(interval.high, expected[2], 1e-11);
   }
   free(golden.bytes);
 }
@@ -92,7 +85,7 @@ static void test_interpolate_golden(void **state) {
   const double *x = golden_data(&golden, &n, "interp/in/x"), *y = golden_data(&golden, &n, "interp/in/y");
   const double *grid = golden_data(&golden, &points, "interp/in/grid");
   const double *expected = golden_data(&golden, &points, "interp/out/y");
-  for (size_t i = 0; i < points; i++) assert_near(analysis_interpolate(x, y, n, grid[i]), expected[i], 1e-12);
+  for (size_t i = 0; i < points; i++) assert_agrees(analysis_interpolate(x, y, n, grid[i]), expected[i], 1e-12);
   free(golden.bytes);
 }
 
@@ -106,10 +99,10 @@ static void test_student_tables(void **state) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     double t = analysis_student_quantile(rows[i].probability, rows[i].degrees);
     assert_true(fabs(t - rows[i].t) < 6e-4);
-    assert_near(analysis_student_quantile(1 - rows[i].probability, rows[i].degrees), -t, 1e-9);
+    assert_agrees(analysis_student_quantile(1 - rows[i].probability, rows[i].degrees), -t, 1e-9);
   }
-  assert_near(analysis_student_quantile(0.75, 1), 1, 1e-13);              /* Cauchy: tan(pi / 4) */
-  assert_near(analysis_student_quantile(0.975, 1e7), 1.959963984540054, 1e-6); /* the normal limit */
+  assert_agrees(analysis_student_quantile(0.75, 1), 1, 1e-13);              /* Cauchy: tan(pi / 4) */
+  assert_agrees(analysis_student_quantile(0.975, 1e7), 1.959963984540054, 1e-6); /* the normal limit */
   assert_true(analysis_student_quantile(0.5, 3) < 1e-12);
   assert_true(isnan(analysis_student_quantile(0, 3)) && isnan(analysis_student_quantile(1, 3)));
   assert_true(isnan(analysis_student_quantile(0.9, 0)) && isnan(analysis_student_quantile(NAN, 2)));
@@ -119,25 +112,25 @@ static void test_incomplete_beta(void **state) {
   (void)state;
   for (int i = 1; i < 10; i++) { /* closed forms: I_x(1, b), I_x(a, 1), and the symmetry */
     double x = i / 10.0;
-    assert_near(analysis_incomplete_beta(1, 3, x), 1 - pow(1 - x, 3), 1e-14);
-    assert_near(analysis_incomplete_beta(2.5, 1, x), pow(x, 2.5), 1e-14);
-    assert_near(analysis_incomplete_beta(0.5, 4, x) + analysis_incomplete_beta(4, 0.5, 1 - x), 1, 1e-13);
+    assert_agrees(analysis_incomplete_beta(1, 3, x), 1 - pow(1 - x, 3), 1e-14);
+    assert_agrees(analysis_incomplete_beta(2.5, 1, x), pow(x, 2.5), 1e-14);
+    assert_agrees(analysis_incomplete_beta(0.5, 4, x) + analysis_incomplete_beta(4, 0.5, 1 - x), 1, 1e-13);
   }
-  assert_near(analysis_incomplete_beta(2, 2, 0), 0, 0);
-  assert_near(analysis_incomplete_beta(2, 2, 1), 1, 0);
+  assert_agrees(analysis_incomplete_beta(2, 2, 0), 0, 0);
+  assert_agrees(analysis_incomplete_beta(2, 2, 1), 1, 0);
   assert_true(isnan(analysis_incomplete_beta(-1, 2, 0.5)) && isnan(analysis_incomplete_beta(1, 2, 1.5)));
 }
 
 static void test_small_values(void **state) {
   (void)state;
   const double eight[] = {8, 1, 7, 2, 6, 3, 5, 4}, ten[] = {10, 9, 8, 7, 6, 5, 4, 3, 2, 1};
-  assert_near(analysis_percentile(ten, 10, 0.25), 3.25, 1e-15); /* numpy.percentile(range(1, 11), 25) */
-  assert_near(analysis_percentile(ten, 10, 1), 10, 0);
-  assert_near(analysis_percentile(ten, 1, 0.3), 10, 0);
-  assert_near(analysis_sd(eight, 8), sqrt(6), 1e-15);
+  assert_agrees(analysis_percentile(ten, 10, 0.25), 3.25, 1e-15); /* numpy.percentile(range(1, 11), 25) */
+  assert_agrees(analysis_percentile(ten, 10, 1), 10, 0);
+  assert_agrees(analysis_percentile(ten, 1, 0.3), 10, 0);
+  assert_agrees(analysis_sd(eight, 8), sqrt(6), 1e-15);
   assert_true(analysis_sd((const double[]){0.8, 0.8, 0.8}, 3) == 0); /* their mean is not 0.8 to the last bit */
   const double powers[] = {1, 10, 100};
-  assert_near(analysis_geometric_mean(powers, 3), 10, 1e-14);
+  assert_agrees(analysis_geometric_mean(powers, 3), 10, 1e-14);
   assert_true(isnan(analysis_mean(ten, 0)) && isnan(analysis_sd(ten, 1)));
   assert_true(isnan(analysis_geometric_mean((const double[]){1, 0}, 2)));
   assert_true(isnan(analysis_percentile((const double[]){1, NAN}, 2, 0.5)) && isnan(analysis_percentile(ten, 10, 1.5)));
@@ -148,9 +141,9 @@ static void test_spearman(void **state) {
   (void)state;
   /* IQ against hours of television: the worked example of Spearman's coefficient in textbooks, rho = -29/165. */
   const double iq[] = {106, 86, 100, 101, 99, 103, 97, 113, 112, 110}, hours[] = {7, 0, 27, 50, 28, 29, 20, 12, 6, 17};
-  assert_near(analysis_spearman(iq, hours, 10), -29.0 / 165, 1e-14);
+  assert_agrees(analysis_spearman(iq, hours, 10), -29.0 / 165, 1e-14);
   const double x[] = {1, 2, 2, 3}, y[] = {1, 3, 2, 4}; /* scipy.stats.spearmanr: 0.9486832980505138 */
-  assert_near(analysis_spearman(x, y, 4), 0.9486832980505138, 1e-14);
+  assert_agrees(analysis_spearman(x, y, 4), 0.9486832980505138, 1e-14);
   double ranks[4];
   analysis_ranks(x, 4, ranks);
   assert_true(ranks[0] == 1 && ranks[1] == 2.5 && ranks[2] == 2.5 && ranks[3] == 4);
@@ -194,7 +187,7 @@ static void test_bootstrap_threads(void **state) {
   assert_true(one.low < one.center && one.center < one.high && one.center == analysis_spearman(x, y, 40));
   for (size_t i = 0; i < 40; i++) x[i] = round(x[i]), y[i] = round(2 * y[i]); /* ties: mean ranks, as one by one */
   AnalysisInterval tied = analysis_spearman_interval(x, y, cluster, 40, 10, NULL, 500, 0.95, 3);
-  assert_near(tied.center, analysis_spearman(x, y, 40), 1e-12);
+  assert_agrees(tied.center, analysis_spearman(x, y, 40), 1e-12);
   x[7] = NAN;
   assert_true(isnan(analysis_spearman_interval(x, y, cluster, 40, 10, NULL, 500, 0.95, 3).center));
 }
@@ -204,7 +197,7 @@ static void test_spearman_strata(void **state) {
   (void)state;
   const double x[] = {1, 2, 3, 11, 12, 13}, y[] = {10, 11, 12, 1, 2, 3};
   const size_t cluster[] = {0, 1, 2, 3, 4, 5}, stratum[] = {0, 0, 0, 1, 1, 1};
-  assert_near(analysis_spearman_interval(x, y, cluster, 6, 6, stratum, 100, 0.95, 3).center, 1, 1e-12);
+  assert_agrees(analysis_spearman_interval(x, y, cluster, 6, 6, stratum, 100, 0.95, 3).center, 1, 1e-12);
   assert_true(analysis_spearman_interval(x, y, cluster, 6, 6, NULL, 100, 0.95, 3).center < 0);
 }
 
@@ -215,8 +208,8 @@ static void test_bootstrap_strata(void **state) {
   const size_t cluster[] = {0, 1, 2, 3, 4, 5, 6}, stratum[] = {0, 0, 0, 1, 1, 1, 1};
   const AnalysisInterval within = analysis_bootstrap(mean_of, x, cluster, 7, 7, stratum, 200, 0.95, 1);
   const AnalysisInterval across = analysis_bootstrap(mean_of, x, cluster, 7, 7, NULL, 200, 0.95, 1);
-  assert_near(within.low, 23. / 7, 1e-12);
-  assert_near(within.high, 23. / 7, 1e-12);
+  assert_agrees(within.low, 23. / 7, 1e-12);
+  assert_agrees(within.high, 23. / 7, 1e-12);
   assert_true(across.low < 2.5 && across.high > 4);
 }
 
@@ -253,8 +246,8 @@ static void test_bootstrap_edges(void **state) {
   AnalysisInterval constant = analysis_spearman_interval(x, y, cluster, 3, 1, NULL, 50, 0.95, 0);
   assert_true(isnan(constant.center) && isnan(constant.low) && isnan(constant.high));
   AnalysisInterval single = analysis_spearman_interval(x, x, cluster, 3, 1, NULL, 50, 0.95, 0);
-  assert_near(single.low, 1, 1e-15);
-  assert_near(single.high, 1, 1e-15);
+  assert_agrees(single.low, 1, 1e-15);
+  assert_agrees(single.high, 1, 1e-15);
   AnalysisInterval empty = analysis_spearman_interval(x, x, cluster, 0, 0, NULL, 50, 0.95, 0);
   assert_true(isnan(empty.center) && empty.n == 0);
 }
@@ -263,11 +256,11 @@ static void test_bootstrap_edges(void **state) {
 static void test_two_sides(void **state) {
   const double x[] = {0.61, 0.64, 0.58, 0.66, 0.60}, y[] = {0.52, 0.55, 0.57};
   AnalysisInterval interval = oracle_welch(x, 5, y, 3, 0.95);
-  assert_near(interval.center, 0.618 - 0.5466666666666667, 1e-12);
+  assert_agrees(interval.center, 0.618 - 0.5466666666666667, 1e-12);
   /* by hand: se^2 = 0.00102 / 5 + 0.000633333 / 3, 5.27158 degrees: between the tables' t of 5 and of 6 degrees */
   double t = (interval.high - interval.low) / 2 / sqrt(0.00102 / 5 + 0.0019 / 9);
   assert_true(t < 2.5706 && t > 2.4469);
-  assert_near(t, analysis_student_quantile(0.975, 5.271582687621528), 1e-10);
+  assert_agrees(t, analysis_student_quantile(0.975, 5.271582687621528), 1e-10);
   assert_int_equal(analysis_seeds_needed(0.1, 0.1, 0.1, 1, 0.95, 0.8), 17);
   assert_int_equal(analysis_seeds_needed(-0.2, 0.1, 0.1, 1, 0.95, 0.8), 6);
   assert_int_equal(analysis_seeds_needed(0, 0.1, 0.1, 1, 0.95, 0.8), 0);

@@ -1,21 +1,8 @@
 /* The rules of [stop] on hand-made trials with known answers: sweep/stop. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "sweep/stop/decide.h"
 #include "sweep/stop/runs.h"
-
-#define ASSERT_OK(expression) \
-  do { \
-    if ((expression) != CORE_OK) fail_msg("%s", core_error_message()); \
-  } while (0)
 
 enum { TRIALS_MAX = 32, POINTS_MAX = 16 };
 

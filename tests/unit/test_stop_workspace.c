@@ -1,15 +1,7 @@
 /* [stop] in an experiment file, and its rules on a results.db with known rows: sweep/stop. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <sys/wait.h>
 
 #include "core/files.h"
 #include "store/database/database.h"
@@ -21,11 +13,6 @@
 #include "sweep/spec/spec.h"
 #include "sweep/stop/decide.h"
 #include "sweep/stop/runs.h"
-
-#define ASSERT_OK(expression) \
-  do { \
-    if ((expression) != CORE_OK) fail_msg("%s", core_error_message()); \
-  } while (0)
 
 /* ---- on a database ----------------------------------------------------------------------------------------------- */
 
@@ -42,8 +29,8 @@ static void write_run(const Fixture *fixture, size_t run, StoreStatus status, do
   char id[CORE_RUN_ID];
   StoreRunlog *eval = NULL;
   sweep_grid_config(&fixture->grid, run, &config);
-  ASSERT_OK(store_run_prepare(fixture->root, &config, id));
-  ASSERT_OK(store_runlog_open(fixture->root, id, 1, STORE_LOG_EVAL, &eval));
+  assert_ok(store_run_prepare(fixture->root, &config, id));
+  assert_ok(store_runlog_open(fixture->root, id, 1, STORE_LOG_EVAL, &eval));
   StoreEvaluation row = store_evaluation_unmeasured(0, "train");
   row.transitions = 0, row.solve_rate = 0;
   store_runlog_evaluation(eval, &row);
@@ -52,11 +39,11 @@ static void write_run(const Fixture *fixture, size_t run, StoreStatus status, do
   snprintf(row.level_set, sizeof row.level_set, "easy");
   row.solve_rate = 1 - value;
   store_runlog_evaluation(eval, &row);
-  ASSERT_OK(store_runlog_close(&eval));
+  assert_ok(store_runlog_close(&eval));
   const StoreState state = {.status = status, .attempt = 1, .host = "elsewhere", .pid = 1, .heartbeat_unix_s = 1e9,
                             .transitions = (int64_t)at, .transitions_total = 8064, .solve_rate = NAN,
                             .steps_per_second = NAN, .episode_return = NAN};
-  ASSERT_OK(store_run_state_write(fixture->root, id, &state));
+  assert_ok(store_run_state_write(fixture->root, id, &state));
 }
 
 static int setup(void **state) {
@@ -66,21 +53,21 @@ static int setup(void **state) {
   SweepManifestChange change;
   core_files_path(fixture->root, "%s/test-stop-XXXXXX", temporary ? temporary : "/tmp");
   if (!mkdtemp(fixture->root)) return -1;
-  ASSERT_OK(sweep_spec_parse("f.ini", sweep_text, NULL, NULL, 0, &fixture->spec));
-  ASSERT_OK(sweep_grid_expand(&fixture->spec, &fixture->grid));
-  ASSERT_OK(sweep_manifest_record(fixture->root, &fixture->grid, &manifest, &change));
+  assert_ok(sweep_spec_parse("f.ini", sweep_text, NULL, NULL, 0, &fixture->spec));
+  assert_ok(sweep_grid_expand(&fixture->spec, &fixture->grid));
+  assert_ok(sweep_manifest_record(fixture->root, &fixture->grid, &manifest, &change));
   char path[CORE_PATH_MAX];
   StoreDatabase *database;
-  ASSERT_OK(store_path_database(fixture->root, path));
-  ASSERT_OK(store_database_open(path, false, &database));
-  ASSERT_OK(store_database_begin(database));
-  ASSERT_OK(store_database_put_sweep(database, "s", sweep_text));
+  assert_ok(store_path_database(fixture->root, path));
+  assert_ok(store_database_open(path, false, &database));
+  assert_ok(store_database_begin(database));
+  assert_ok(store_database_put_sweep(database, "s", sweep_text));
   for (size_t i = 0; i < fixture->grid.runs; i++) {
     CoreConfig config;
     sweep_grid_config(&fixture->grid, i, &config);
-    ASSERT_OK(store_database_put_run(database, "s", (int64_t)i, &config, fixture->grid.ids[i]));
+    assert_ok(store_database_put_run(database, "s", (int64_t)i, &config, fixture->grid.ids[i]));
   }
-  ASSERT_OK(store_database_commit(database));
+  assert_ok(store_database_commit(database));
   store_database_close(&database);
   sweep_manifest_free(&manifest);
   *state = fixture;
@@ -98,7 +85,7 @@ static int teardown(void **state) {
 
 static StoreState state_of(const Fixture *fixture, size_t run) {
   StoreState state;
-  ASSERT_OK(store_run_state_read(fixture->root, fixture->grid.ids[run], true, &state));
+  assert_ok(store_run_state_read(fixture->root, fixture->grid.ids[run], true, &state));
   return state;
 }
 
@@ -109,23 +96,23 @@ static void test_database(void **state) {
   write_run(fixture, 0, STORE_STOPPED, 1024, 0.2);
   write_run(fixture, 2, STORE_STOPPED, 1024, 0.4);
   write_run(fixture, 1, STORE_STOPPED, 1024, 0.9);
-  ASSERT_OK(sweep_stop_poll(fixture->root, "s", true, &outcome));
+  assert_ok(sweep_stop_poll(fixture->root, "s", true, &outcome));
   assert_int_equal(outcome.stopped, 3); /* one seed of 1e-3 is missing: all wait */
   assert_int_equal(outcome.promoted, 0);
   for (size_t i = 0; i < 3; i++) assert_int_equal(state_of(fixture, i).status, STORE_STOPPED_BY_RULE);
   assert_non_null(strstr(state_of(fixture, 1).message, "asha: waits at rung 0 (1 k transitions)"));
-  ASSERT_OK(sweep_stop_poll(fixture->root, "s", true, &outcome));
+  assert_ok(sweep_stop_poll(fixture->root, "s", true, &outcome));
   assert_int_equal(outcome.stopped + outcome.promoted, 0); /* nothing new */
-  ASSERT_OK(sweep_stop_poll(fixture->root, "s", false, &outcome));
+  assert_ok(sweep_stop_poll(fixture->root, "s", false, &outcome));
   assert_true(outcome.is_busy); /* not so soon again */
   write_run(fixture, 3, STORE_STOPPED, 1024, 0.1);
-  ASSERT_OK(sweep_stop_poll(fixture->root, "s", true, &outcome));
+  assert_ok(sweep_stop_poll(fixture->root, "s", true, &outcome));
   assert_int_equal(outcome.promoted, 2); /* 0.5 against 0.3 */
   assert_int_equal(outcome.stopped, 0);
   assert_int_equal(state_of(fixture, 1).status, STORE_STOPPED);
   assert_int_equal(state_of(fixture, 0).status, STORE_STOPPED_BY_RULE);
   SweepStopLog log;
-  ASSERT_OK(sweep_stop_log_read(fixture->root, "s", &log));
+  assert_ok(sweep_stop_log_read(fixture->root, "s", &log));
   assert_int_equal(log.count, 5);
   assert_false(sweep_stop_log_is_stopped(&log, fixture->grid.ids[1]));
   assert_true(sweep_stop_log_is_stopped(&log, fixture->grid.ids[2]));
@@ -146,18 +133,18 @@ static void test_named_metric(void **state) {
   SweepStopRuns runs;
   const SweepStopLog log = {0};
   write_run(fixture, 1, STORE_STOPPED, 1024, 0.9);
-  ASSERT_OK(store_runlog_open(fixture->root, id, 1, STORE_LOG_METRICS, &metrics));
+  assert_ok(store_runlog_open(fixture->root, id, 1, STORE_LOG_METRICS, &metrics));
   for (int i = 1; i <= 3; i++) {
     StoreMetric row = {.iteration = i, .name = "x/own", .step = 100 * i, .value = i == 2 ? NAN : -i};
     store_runlog_metric(metrics, &row);
   }
-  ASSERT_OK(store_runlog_close(&metrics));
-  ASSERT_OK(store_path_database(fixture->root, path));
-  ASSERT_OK(store_database_open(path, false, &database));
-  ASSERT_OK(store_import(database, fixture->root, NULL, true, &import));
-  ASSERT_OK(sweep_stop_set(&fixture->spec.stop, "stop.measure", "metric.x/own"));
-  ASSERT_OK(sweep_stop_set(&fixture->spec.stop, "stop.goal", "min"));
-  ASSERT_OK(sweep_stop_runs_read(database, &fixture->grid, &log, &runs));
+  assert_ok(store_runlog_close(&metrics));
+  assert_ok(store_path_database(fixture->root, path));
+  assert_ok(store_database_open(path, false, &database));
+  assert_ok(store_import(database, fixture->root, NULL, true, &import));
+  assert_ok(sweep_stop_set(&fixture->spec.stop, "stop.measure", "metric.x/own"));
+  assert_ok(sweep_stop_set(&fixture->spec.stop, "stop.goal", "min"));
+  assert_ok(sweep_stop_runs_read(database, &fixture->grid, &log, &runs));
   assert_int_equal(runs.items[1].count, 2);
   assert_true(runs.items[1].points[1].transitions == 300 && runs.items[1].points[1].value == 3);
   assert_int_equal(runs.items[0].count, 0);
@@ -170,10 +157,10 @@ static void test_retry(void **state) {
   const Fixture *fixture = *state;
   SweepStopOutcome outcome;
   size_t taken;
-  ASSERT_OK(sweep_stop_retry(fixture->root, "s", (const char(*)[CORE_RUN_ID])fixture->grid.ids, 2, &taken));
+  assert_ok(sweep_stop_retry(fixture->root, "s", (const char(*)[CORE_RUN_ID])fixture->grid.ids, 2, &taken));
   assert_int_equal(taken, 1); /* run 1 was no longer stopped */
   assert_int_equal(state_of(fixture, 0).status, STORE_STOPPED);
-  ASSERT_OK(sweep_stop_poll(fixture->root, "s", true, &outcome));
+  assert_ok(sweep_stop_poll(fixture->root, "s", true, &outcome));
   assert_int_equal(outcome.stopped, 0);
   assert_int_equal(state_of(fixture, 0).status, STORE_STOPPED);
 }
@@ -182,7 +169,7 @@ static void test_retry(void **state) {
 static void test_two_at_once(void **state) {
   const Fixture *fixture = *state;
   char path[CORE_PATH_MAX];
-  ASSERT_OK(store_path_sweep(fixture->root, "s", "stop.log", path));
+  assert_ok(store_path_sweep(fixture->root, "s", "stop.log", path));
   unlink(path);
   pid_t children[4];
   for (size_t i = 0; i < 4; i++) {
@@ -198,7 +185,7 @@ static void test_two_at_once(void **state) {
     assert_int_equal(status, 0);
   }
   SweepStopLog log;
-  ASSERT_OK(sweep_stop_log_read(fixture->root, "s", &log));
+  assert_ok(sweep_stop_log_read(fixture->root, "s", &log));
   assert_int_equal(log.count, 4); /* two promoted, two stopped */
   sweep_stop_log_free(&log);
 }
@@ -207,18 +194,18 @@ static void test_damaged_log(void **state) {
   const Fixture *fixture = *state;
   char path[CORE_PATH_MAX];
   SweepStopLog log;
-  ASSERT_OK(store_path_sweep(fixture->root, "s", "stop.log", path));
+  assert_ok(store_path_sweep(fixture->root, "s", "stop.log", path));
   FILE *file = fopen(path, "a");
   fputs("1.0\tada\tstop\t0123456789abcdef\tas", file); /* truncated: skipped; the next line is complete */
   fclose(file);
   size_t taken;
-  ASSERT_OK(sweep_stop_retry(fixture->root, "s", (const char(*)[CORE_RUN_ID])fixture->grid.ids, 4, &taken));
+  assert_ok(sweep_stop_retry(fixture->root, "s", (const char(*)[CORE_RUN_ID])fixture->grid.ids, 4, &taken));
   assert_int_equal(taken, 2);
   file = fopen(path, "a");
   fputs("1.0\tada\tstop\t0123456789abcdef\tmagic\t-\t-\t-\t-\twhy\t;\n", file);
   fclose(file);
   assert_int_equal(sweep_stop_log_read(fixture->root, "s", &log), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "stop.log:8: damaged; restore the line, or delete it"));
+  assert_message("stop.log:8: damaged; restore the line, or delete it");
 }
 
 /* ---- the section ------------------------------------------------------------------------------------------------- */
@@ -235,8 +222,8 @@ static void assert_refused(const char *text, const char *set, const char *first,
     sweep_spec_free(&spec);
   }
   assert_int_equal(code, CORE_USAGE);
-  if (!strstr(core_error_message(), first)) fail_msg("\"%s\" is not in \"%s\"", first, core_error_message());
-  if (!strstr(core_error_message(), second)) fail_msg("\"%s\" is not in \"%s\"", second, core_error_message());
+  assert_message(first);
+  assert_message(second);
 }
 
 static void test_bad_input(void **state) {
@@ -281,12 +268,12 @@ static void test_section(void **state) {
   CoreText text = {0};
   const char *set = "stop.eta=3";
   static const char file[] = HEAD "[stop]\nrule = asha\nmin = 1k\n[profile p]\nstop.min = 2k\n";
-  ASSERT_OK(sweep_spec_parse("f.ini", file, "p", &set, 1, &spec));
+  assert_ok(sweep_spec_parse("f.ini", file, "p", &set, 1, &spec));
   assert_int_equal(spec.stop.rule, SWEEP_STOP_asha);
   assert_int_equal(spec.stop.min, 2000);
   assert_int_equal(spec.stop.eta, 3);
   sweep_freeze_print(&spec, &text); /* the recorded specification reads back unchanged */
-  ASSERT_OK(sweep_spec_parse("sweep.ini", core_text_string(&text), NULL, NULL, 0, &again));
+  assert_ok(sweep_spec_parse("sweep.ini", core_text_string(&text), NULL, NULL, 0, &again));
   assert_int_equal(again.stop.rule, SWEEP_STOP_asha);
   assert_int_equal(again.stop.min, 2000);
   assert_int_equal(again.stop.eta, 3);
@@ -298,7 +285,7 @@ static void test_section(void **state) {
   sweep_spec_free(&again);
   core_text_free(&text);
   set = "stop.rule=none"; /* disabled, regardless of other settings */
-  ASSERT_OK(sweep_spec_parse("f.ini", file, NULL, &set, 1, &spec));
+  assert_ok(sweep_spec_parse("f.ini", file, NULL, &set, 1, &spec));
   assert_int_equal(spec.stop.rule, SWEEP_STOP_NONE);
   sweep_spec_free(&spec);
 }
@@ -309,7 +296,7 @@ static void test_documented(void **state) {
   char *page, row[80];
   size_t size, count;
   const char *const *names = sweep_stop_names(&count);
-  ASSERT_OK(core_files_read("docs/experiments.md", 0, &page, &size));
+  assert_ok(core_files_read("docs/experiments.md", 0, &page, &size));
   for (size_t i = 0; i < count; i++) {
     snprintf(row, sizeof row, "\n| `%s` |", strchr(names[i], '.') + 1);
     if (!strstr(page, row)) fail_msg("docs/experiments.md has no row%s", row);

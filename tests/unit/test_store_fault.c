@@ -1,5 +1,7 @@
 /* The store under kill -9 and on a full disk: nothing is lost, nothing is there twice, and the next try ends the
  * work. */
+#include "test.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -204,7 +206,7 @@ static void full_disk(void) {
     int code = store_database_open(database_path, false, &database);
     if (code == CORE_OK) code = store_import(database, root, NULL, true, &result);
     assert_int_equal(code, CORE_FAIL);
-    assert_says("disk is full");
+    assert_message("disk is full");
     store_database_close(&database);
     empty_disk();
     assert_int_equal(query_int("SELECT count(*) FROM iteration"), 500);
@@ -256,8 +258,8 @@ static void full_disk_at_rebuild(void) {
       done++;
     } else {
       failed++;
-      assert_says("disk");
-      assert_says("is unchanged");
+      assert_message("disk");
+      assert_message("is unchanged");
       char *now = read_text(database_path, &now_size);
       assert_int_equal(now_size, size);
       assert_memory_equal(now, before, size);

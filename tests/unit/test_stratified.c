@@ -1,20 +1,13 @@
 /* analysis/scores and analysis/stratified: hand-made cases, draws that are uniform and repeat, intervals that do not
  * depend on threads, runs that end early. tests/golden/golden_stats.c compares with rliable. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <omp.h>
 
 #include "analysis/statistics/stratified.h"
 #include "core/random.h"
 
-static void assert_near(double value, double expected) {
+static void assert_agrees(double value, double expected) {
   if (isnan(expected) ? !isnan(value) : !(fabs(value - expected) <= 1e-12))
     fail_msg("%.17g, expected %.17g", value, expected);
 }
@@ -29,19 +22,19 @@ static void assert_same(AnalysisInterval a, AnalysisInterval b) {
 static void test_aggregates(void **state) {
   const double eight[] = {8, 1, 7, 2, 6, 3, 5, 4}, ragged[] = {0.2, 0.4, 1.5, 0.5, 1.0};
   const size_t one[] = {0, 8}, two[] = {0, 2, 5};
-  assert_near(analysis_aggregate(&(AnalysisScores){eight, one, 1}, ANALYSIS_AGGREGATE_IQM), 4.5);
+  assert_agrees(analysis_aggregate(&(AnalysisScores){eight, one, 1}, ANALYSIS_AGGREGATE_IQM), 4.5);
   AnalysisScores scores = {ragged, two, 2}; /* task means 0.3 and 1 */
-  assert_near(analysis_aggregate(&scores, ANALYSIS_AGGREGATE_MEAN), 0.65);
-  assert_near(analysis_aggregate(&scores, ANALYSIS_AGGREGATE_MEDIAN), 0.65);
-  assert_near(analysis_aggregate(&scores, ANALYSIS_AGGREGATE_IQM), (0.4 + 0.5 + 1.0) / 3);
-  assert_near(analysis_aggregate(&scores, ANALYSIS_AGGREGATE_OPTIMALITY_GAP), 1 - (0.2 + 0.4 + 1 + 0.5 + 1) / 5);
-  assert_near(analysis_profile_runs(&scores, 0.5), 2.0 / 5); /* strictly above */
-  assert_near(analysis_probability_of_improvement(&scores, &scores), 0.5);
+  assert_agrees(analysis_aggregate(&scores, ANALYSIS_AGGREGATE_MEAN), 0.65);
+  assert_agrees(analysis_aggregate(&scores, ANALYSIS_AGGREGATE_MEDIAN), 0.65);
+  assert_agrees(analysis_aggregate(&scores, ANALYSIS_AGGREGATE_IQM), (0.4 + 0.5 + 1.0) / 3);
+  assert_agrees(analysis_aggregate(&scores, ANALYSIS_AGGREGATE_OPTIMALITY_GAP), 1 - (0.2 + 0.4 + 1 + 0.5 + 1) / 5);
+  assert_agrees(analysis_profile_runs(&scores, 0.5), 2.0 / 5); /* strictly above */
+  assert_agrees(analysis_probability_of_improvement(&scores, &scores), 0.5);
   const double better[] = {0.4, 0.4, 2}, worse[] = {0.1, 0.4, 1};
   const size_t split[] = {0, 2, 3};
   AnalysisScores x = {better, split, 2}, y = {worse, split, 2};
-  assert_near(analysis_probability_of_improvement(&x, &y), (0.75 + 1) / 2);
-  assert_near(analysis_probability_of_improvement(&y, &x), 0.125);
+  assert_agrees(analysis_probability_of_improvement(&x, &y), (0.75 + 1) / 2);
+  assert_agrees(analysis_probability_of_improvement(&y, &x), 0.125);
 }
 
 static AnalysisInterval interval_of(const AnalysisScores *scores, AnalysisAggregate aggregate, size_t replicates,
@@ -65,7 +58,7 @@ static void test_bad_input(void **state) {
   const double infinite[] = {0.2, INFINITY, 0.4, 0.3};
   const size_t four[] = {0, 4};
   AnalysisScores wild = {infinite, four, 1}; /* the extremes are dropped regardless of their values */
-  assert_near(analysis_aggregate(&wild, ANALYSIS_AGGREGATE_IQM), 0.35);
+  assert_agrees(analysis_aggregate(&wild, ANALYSIS_AGGREGATE_IQM), 0.35);
   assert_true(isinf(analysis_aggregate(&wild, ANALYSIS_AGGREGATE_MEAN)));
 }
 
@@ -108,12 +101,12 @@ static void test_known_distribution(void **state) {
   const size_t first[] = {0, 2};
   AnalysisScores scores = {x, first, 1};
   AnalysisInterval half = interval_of(&scores, ANALYSIS_AGGREGATE_MEAN, 20000, 0.46, 1);
-  assert_near(half.center, 0.5);
-  assert_near(half.low, 0.5);   /* 0.27 > 1/4 */
-  assert_near(half.high, 0.5);
+  assert_agrees(half.center, 0.5);
+  assert_agrees(half.low, 0.5);   /* 0.27 > 1/4 */
+  assert_agrees(half.high, 0.5);
   AnalysisInterval wide = interval_of(&scores, ANALYSIS_AGGREGATE_MEAN, 20000, 0.54, 1);
-  assert_near(wide.low, 0);     /* 0.23 < 1/4 */
-  assert_near(wide.high, 1);
+  assert_agrees(wide.low, 0);     /* 0.23 < 1/4 */
+  assert_agrees(wide.high, 1);
 }
 
 enum { TASKS = 10, SEEDS = 5, N = TASKS * SEEDS };
@@ -142,8 +135,8 @@ static void test_percentiles(void **state) {
       value[r] = analysis_ranked_aggregate(&ranked, (AnalysisAggregate)k, count, mean);
     }
     AnalysisInterval interval = interval_of(&scores, (AnalysisAggregate)k, REPLICATES, 0.9, 11);
-    assert_near(interval.low, analysis_percentile(value, REPLICATES, 0.05));
-    assert_near(interval.high, analysis_percentile(value, REPLICATES, 0.95));
+    assert_agrees(interval.low, analysis_percentile(value, REPLICATES, 0.05));
+    assert_agrees(interval.high, analysis_percentile(value, REPLICATES, 0.95));
     assert_true(interval.low < interval.center && interval.center < interval.high);
   }
   analysis_ranked_free(&ranked);
@@ -179,7 +172,7 @@ static void test_few_ways(void **state) {
       assert_true(interval.low == analysis_percentile(value, REPLICATES, (1 - 0.95) / 2));
       assert_true(interval.high == analysis_percentile(value, REPLICATES, (1 + 0.95) / 2));
       analysis_stratified_profile(&draws, &scores, &tau, 1, REPLICATES, 0.95, 4, &interval);
-      assert_near(interval.low, analysis_percentile(above, REPLICATES, 0.025));
+      assert_agrees(interval.low, analysis_percentile(above, REPLICATES, 0.025));
     }
     for (size_t d = 0; d < draws.distinct; d++) all += draws.weight[d];
     assert_int_equal(all, REPLICATES);
@@ -247,8 +240,8 @@ static void test_single(void **state) {
   const size_t single[] = {0, 1};
   AnalysisScores lone = {low, single, 1};
   AnalysisInterval alone = interval_of(&lone, ANALYSIS_AGGREGATE_IQM, 200, 0.95, 1);
-  assert_near(alone.low, 0.1);
-  assert_near(alone.high, 0.1);
+  assert_agrees(alone.low, 0.1);
+  assert_agrees(alone.high, 0.1);
 }
 
 /* Three points; one run ends after the first, all of task 1 after the second. */
@@ -257,9 +250,9 @@ static void test_curve_ends(void **state) {
   const double score[3][5] = {{0.1, 0.2, 0.3, 1, 2}, {0.2, NAN, 0.4, 1, 2}, {0.3, NAN, 0.5, NAN, NAN}};
   AnalysisInterval at[3];
   analysis_stratified_curve(&score[0][0], 3, first, 2, ANALYSIS_AGGREGATE_MEAN, 400, 0.95, 1, at);
-  assert_near(at[0].center, (0.2 + 1.5) / 2);
-  assert_near(at[1].center, (0.3 + 1.5) / 2);
-  assert_near(at[2].center, 0.4);
+  assert_agrees(at[0].center, (0.2 + 1.5) / 2);
+  assert_agrees(at[1].center, (0.3 + 1.5) / 2);
+  assert_agrees(at[2].center, 0.4);
   assert_int_equal(at[0].n, 5);
   assert_int_equal(at[1].n, 4);
   assert_int_equal(at[2].n, 2);

@@ -1,15 +1,8 @@
 /* sweep/batch: locations of the files of a sweep's submissions, so that no directory gets a thousand; files of an
  * older version stay readable. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "store/workspace/paths.h"
 #include "sweep/cluster/batch.h"

@@ -1,5 +1,7 @@
 /* store/database/tables.h against a results.db: every table and view of the file is described, column by column,
  * with type, key and meaning, so that nothing can come to the schema without its description, nor leave it. */
+#include "test.h"
+
 #include "store/database/query.h"
 #include "store/database/tables.h"
 #include "store_workspace.h"

@@ -1,12 +1,5 @@
 /* The task on top of the physics: the meaning of actions in each space, and the reward without its dense part. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
 #include "core/random.h"
 #include "sim/batch/batch_internal.h"

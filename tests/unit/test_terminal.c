@@ -1,16 +1,9 @@
 /* core/terminal and core/log: output for users. Streams here are files, not terminals, except where a pseudo
  * terminal is opened. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <fcntl.h>
-#include <math.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 
 #include "core/log.h"

@@ -1,12 +1,5 @@
 /* sweep/status/failures: reasons that differ only in numbers and run ids are grouped; others stay apart. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
+#include "test.h"
 
 #include "sweep/status/failures.h"
 

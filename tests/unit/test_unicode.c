@@ -1,12 +1,5 @@
 /* Characters: validity, masking, and output that is UTF-8 for any input bytes (core/unicode.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "core/error.h"
 #include "core/json.h"

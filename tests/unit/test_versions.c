@@ -1,4 +1,6 @@
 /* results.db with another schema: it is rejected with a one-line remedy, and replaced by sweep collect --rebuild. */
+#include "test.h"
+
 #include <sqlite3.h>
 
 #include "store/care/maintain.h"
@@ -20,7 +22,7 @@ static void assert_refused(const char *part) {
   for (int read_only = 0; read_only < 2; read_only++) {
     assert_int_equal(store_database_open(database_path, read_only, &database), CORE_USAGE);
     assert_null(database);
-    assert_says(part);
+    assert_message(part);
     assert_null(strchr(core_error_message(), '\n'));
   }
 }

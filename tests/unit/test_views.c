@@ -1,4 +1,6 @@
 /* Named views of the live page: names and addresses of any kind, and a file that others have written or damaged. */
+#include "test.h"
+
 #include "store_workspace.h"
 
 #include "store/workspace/views.h"

@@ -1,19 +1,9 @@
 /* The best of several candidates: choice, correction for it, intervals and shift. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <math.h>
+#include "test.h"
 
 #include "analysis/statistics/winner.h"
 
 static const AnalysisResampling resampling = {2000, 0.95, 4};
-
-static void assert_near(double got, double expected, double tolerance) {
-  if (!(fabs(got - expected) <= tolerance)) fail_msg("%.12g, expected %.12g", got, expected);
-}
 
 enum { RUNS = 3, BUDGETS = 2 };
 

@@ -1,5 +1,7 @@
 /* trainer/ops/cpu/cpu_zeros.c: products of rows with zeros in few patterns have the bits of the products that they
  * replace, and so have chains with such input. */
+#include "test.h"
+
 #include "tests/unit/products_tools.h"
 
 enum { CASES = 400, PATTERNS = 9, WIDE = 384, OUT_MAX = 256, CHAIN_ROWS = 500, CHAIN_IN = 289, CHAIN_OUT = 64 };
