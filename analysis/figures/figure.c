@@ -294,16 +294,14 @@ void analysis_describe_runs(const AnalysisContext *context, CoreText *text) {
   core_text_appendf(text, "%zu seed%s%s)", most, most == 1 ? "" : "s",
                     configurations > 1 && fewest == most ? " each" : "");
 
-  /* Runs by status, in the order of a run's life. */
-  static const StoreStatus order[] = {STORE_FINISHED, STORE_STOPPED_BY_RULE, STORE_RUNNING, STORE_PENDING,
-                                      STORE_STOPPED,  STORE_LOST,            STORE_FAILED,  STORE_DIVERGED};
   const char *separator = ": ";
-  for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+  for (size_t i = 0; i < STORE_STATUSES; i++) {
+    const StoreStatus status = store_status_order[i];
     size_t count = 0;
-    for (size_t r = 0; r < runs; r++) count += selection->runs[r].status == order[i];
+    for (size_t r = 0; r < runs; r++) count += selection->runs[r].status == status;
     if (count == 0) continue;
-    core_text_appendf(text, "%s%zu %s%s", separator, count, store_status_name(order[i]),
-                      order[i] == STORE_STOPPED_BY_RULE ? " (censored: known as far as they came)" : "");
+    core_text_appendf(text, "%s%zu %s%s", separator, count, store_status_name(status),
+                      status == STORE_STOPPED_BY_RULE ? " (censored: known as far as they came)" : "");
     separator = ", ";
   }
 

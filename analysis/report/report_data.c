@@ -376,16 +376,15 @@ static int add_sweeps(StoreDatabase *database, const char *sweeps, json_t *root)
 }
 
 static void add_tiles(const AnalysisReport *report, json_t *root) {
-  static const StoreStatus order[] = {STORE_FINISHED, STORE_STOPPED_BY_RULE, STORE_RUNNING,  STORE_PENDING,
-                                      STORE_STOPPED,  STORE_FAILED,          STORE_DIVERGED, STORE_LOST};
   json_t *tiles = json_array();
   double transitions = 0;
   json_array_append_new(tiles, json_pack("[s, f]", "configurations", (double)report->groups.count));
   json_array_append_new(tiles, json_pack("[s, f]", "runs", (double)report->selection.count));
-  for (size_t s = 0; s < sizeof order / sizeof *order; s++) {
+  for (size_t s = 0; s < STORE_STATUSES; s++) {
+    const StoreStatus status = store_status_order[s];
     size_t count = 0;
-    for (size_t r = 0; r < report->selection.count; r++) count += report->selection.runs[r].status == order[s];
-    if (count) json_array_append_new(tiles, json_pack("[s, f]", store_status_name(order[s]), (double)count));
+    for (size_t r = 0; r < report->selection.count; r++) count += report->selection.runs[r].status == status;
+    if (count) json_array_append_new(tiles, json_pack("[s, f]", store_status_name(status), (double)count));
   }
   for (size_t r = 0; r < report->selection.count; r++) transitions += report->measured[r].transitions;
   json_array_append_new(tiles, json_pack("[s, f]", "transitions", transitions));

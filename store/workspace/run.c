@@ -25,15 +25,18 @@ static const char *const status_names[] = {
   [STORE_STOPPED] = "stopped", [STORE_DIVERGED] = "diverged", [STORE_LOST] = "lost",
   [STORE_STOPPED_BY_RULE] = "stopped by rule",
 };
-enum { STATUS_COUNT = sizeof status_names / sizeof *status_names };
+
+const StoreStatus store_status_order[STORE_STATUSES] = {STORE_FINISHED, STORE_STOPPED_BY_RULE, STORE_RUNNING,
+                                                        STORE_PENDING,  STORE_STOPPED,         STORE_LOST,
+                                                        STORE_FAILED,   STORE_DIVERGED};
 
 const char *store_status_name(StoreStatus status) {
-  CORE_CHECK((unsigned)status < STATUS_COUNT);
+  CORE_CHECK((unsigned)status < STORE_STATUSES);
   return status_names[status];
 }
 
 bool store_status_from_name(const char *name, StoreStatus *status) {
-  for (int i = 0; i < STATUS_COUNT; i++)
+  for (int i = 0; i < STORE_STATUSES; i++)
     if (strcmp(name, status_names[i]) == 0) {
       *status = (StoreStatus)i;
       return true;

@@ -23,6 +23,9 @@ typedef enum StoreStatus {
   STORE_STOPPED_BY_RULE, /* by its sweep's [stop] rule (sweep/stop): censored, with a checkpoint and a reason */
   STORE_LOST,      /* "running" without a live process or heartbeat; derived, never written */
 } StoreStatus;
+enum { STORE_STATUSES = STORE_LOST + 1 };
+/* The statuses in the order in which all commands list them: what is done, what goes on, what needs attention. */
+extern const StoreStatus store_status_order[STORE_STATUSES];
 const char *store_status_name(StoreStatus status);             /* "finished" */
 bool store_status_from_name(const char *name, StoreStatus *status);
 /* Whether a run has ended for good: finished or diverged. */

@@ -19,15 +19,13 @@
 #include "sweep/spec/where.h"
 #include "sweep/supervise/run_memory.h"
 
-enum { SWEEP_STATUS_COUNT = STORE_LOST + 1 };
-
 typedef struct SweepPlan {
   const SweepSpec *spec;             /* borrowed */
   SweepGrid grid;
   SweepManifest manifest;            /* as submit would write it */
   SweepManifestChange change;
   uint8_t *status;                   /* [runs]: StoreStatus */
-  size_t count[SWEEP_STATUS_COUNT];  /* runs by status */
+  size_t count[STORE_STATUSES];  /* runs by status */
   size_t to_run;                     /* neither finished, diverged nor stopped by the rule */
   size_t resumable;                  /* part of to_run that would resume from a checkpoint */
   double transitions, transitions_left;

@@ -99,11 +99,11 @@ static void print_counts(const SweepPlan *plan) {
   printf("\n");
   core_text_free(&seeds);
 
-  static const StoreStatus shown[] = {STORE_FINISHED, STORE_RUNNING,  STORE_STOPPED, STORE_STOPPED_BY_RULE,
-                                      STORE_FAILED,   STORE_DIVERGED, STORE_LOST};
-  for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-    if (plan->count[shown[i]] || shown[i] == STORE_FINISHED)
-      printf("%-12s %zu\n", store_status_name(shown[i]), plan->count[shown[i]]);
+  for (size_t i = 0; i < STORE_STATUSES; i++) {
+    const StoreStatus status = store_status_order[i];
+    if (status == STORE_FINISHED || (plan->count[status] && status != STORE_PENDING))
+      printf("%-12s %zu\n", store_status_name(status), plan->count[status]);
+  }
 
   printf("to run       %zu", plan->to_run);
   if (plan->resumable) printf(" (%zu of them resume from checkpoints)", plan->resumable);
@@ -449,7 +449,7 @@ static json_t *json_of_other_code(const SweepCodeChanges *codes) {
 
 static json_t *json_of_statuses(const SweepPlan *plan) {
   json_t *statuses = json_object();
-  for (int status = 0; status < SWEEP_STATUS_COUNT; status++)
+  for (int status = 0; status < STORE_STATUSES; status++)
     json_object_set_new(statuses, store_status_name((StoreStatus)status), json_of_count(plan->count[status]));
   return statuses;
 }

@@ -262,18 +262,17 @@ void sweep_progress_append_absent(const SweepProgress *progress, CoreText *text)
 
 /* Appends "3 finished, 2 running, 1 failed" without zeros; "3 of 3 failed" if that is all. */
 static void append_counts(const SweepProgress *progress, CoreText *text) {
-  static const StoreStatus order[] = {STORE_FINISHED, STORE_STOPPED_BY_RULE, STORE_RUNNING, STORE_PENDING,
-                                      STORE_STOPPED,  STORE_LOST,            STORE_FAILED,  STORE_DIVERGED};
   const size_t all = progress->runs - progress->absent;
-  size_t held[SWEEP_STATUSES] = {0};
+  size_t held[STORE_STATUSES] = {0};
   for (size_t i = 0; i < progress->runs; i++) held[progress->run[i].state.status] += progress->run[i].is_held;
 
-  for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-    const size_t count = progress->count[order[i]] - held[order[i]];
+  for (size_t i = 0; i < STORE_STATUSES; i++) {
+    const StoreStatus status = store_status_order[i];
+    const size_t count = progress->count[status] - held[status];
     if (count == 0) continue;
     core_text_append(text, text->length ? ", " : "");
-    if (count == all && order[i] >= STORE_FAILED) core_text_appendf(text, "%zu of ", all);
-    core_text_appendf(text, "%zu %s", count, store_status_name(order[i]));
+    if (count == all && status >= STORE_FAILED) core_text_appendf(text, "%zu of ", all);
+    core_text_appendf(text, "%zu %s", count, store_status_name(status));
   }
   if (progress->held > 0) core_text_appendf(text, "%s%zu held", text->length ? ", " : "", progress->held);
   sweep_progress_append_absent(progress, text);

@@ -9,8 +9,6 @@
 #include "store/workspace/run.h"
 #include "sweep/spec/spec.h"
 
-enum { SWEEP_STATUSES = STORE_LOST + 1 };
-
 /* The fields of StoreState that status shows, without its 2 KB of buffers: sweeps have 100 000 runs. */
 typedef struct SweepState {
   StoreStatus status;
@@ -34,7 +32,7 @@ typedef struct SweepProgress {
   char name[SWEEP_NAME];
   SweepRunState *run;              /* [runs], by manifest index */
   size_t runs, absent;             /* all runs, and those that are absent */
-  size_t count[SWEEP_STATUSES];    /* runs per status, without absent ones */
+  size_t count[STORE_STATUSES];    /* runs per status, without absent ones */
   double done;                     /* 0..1, mean over runs that are not absent: failed runs count as 0, runs stopped
                                     * by rule as 1; below 1 until all are finished or stopped by rule */
   double steps_per_second;         /* sum over running runs */

@@ -54,7 +54,7 @@ json_t *sweep_view_run_json(SweepView *view, size_t index) {
 
 static json_t *counts_json(const SweepProgress *progress) {
   json_t *counts = json_object();
-  for (int i = 0; i < SWEEP_STATUSES; i++)
+  for (int i = 0; i < STORE_STATUSES; i++)
     json_object_set_new(counts, store_status_name((StoreStatus)i), json_integer((json_int_t)progress->count[i]));
   return counts;
 }
