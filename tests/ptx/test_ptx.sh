@@ -103,6 +103,7 @@ part "kernels of bf16 matrices, each alone" test_forward test_device_bf16
 part "kernels of bf16 matrices of entities, each alone" test_isolated test_device_entity_bf16
 part "fused layers in bf16, layer by layer" test_forward test_device_mlp
 part "fused layers in bf16, with each thread's own view" test_isolated test_device_mlp
+part "the fused encoder, with each thread's own view" test_isolated test_device_fused_encoder
 part "SAPG's samples and half precision" '*' test_device_sapg
 part "measurements of hidden layers" test_forward test_device_measure
 part "a training: ppo" test_ppo test_device_training
@@ -115,6 +116,7 @@ part "an LSTM's steps, and trainings of policies with memory" '*' test_recurrent
 part "layers in bf16" 'test_forward' test_device_chain
 part "kernels of bf16 matrices of entities at every size" 'test_forward' test_device_entity_bf16
 part "entity encoders in bf16" 'test_forward' test_device_encoder
+part "the fused encoder at every size" 'test_forward' test_device_fused_encoder
 part "the noisy parabola, except for the last bits of its noise" '*' test_noisy_sgd
 for training in normalization curriculum sapg_in_shards queued_shards; do
   part "a training: $training" "test_$training" test_device_training
@@ -159,6 +161,7 @@ if [ "${TEST_PTX:-}" = all ]; then
   part "fused layers in bf16 in the other order" test_backward test_device_mlp
   part "kernels of bf16 matrices of entities in the other order" test_backward test_device_entity_bf16
   part "entity encoders in bf16 in the other order" test_backward test_device_encoder
+  part "the fused encoder in the other order" test_backward test_device_fused_encoder
   part "minibatches: kernels and sums" '*' test_device_update
   part "rollouts in halves" '*' test_device_rollout
   part "all trainings" '*' test_device_training

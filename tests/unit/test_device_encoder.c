@@ -13,7 +13,7 @@
 #include "trainer/nets/encoder.h"
 #include "trainer/ops/device/device_internal.h"
 
-enum { ROWS = 24 };
+enum { ROWS = 61 };
 
 /* An encoder in the memory of a device (NULL: the host), with the results of a forward and a backward pass there. */
 typedef struct Case {

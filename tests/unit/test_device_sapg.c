@@ -11,7 +11,7 @@
 #include "trainer/envs/tasks/tasks.h"
 #include "trainer/learners/sapg.h"
 #include "trainer/ops/kernels/kernels_each.h"
-#include "trainer/ops/kernels/kernels_observe.h"
+#include "trainer/ops/kernels/kernels_rows.h"
 #include "trainer/ops/kernels/kernels_sapg.h"
 
 enum { ROWS = 300, FACTORS = 3, LOGITS = 2 * FACTORS, NUMBERS = ROWS * LOGITS };

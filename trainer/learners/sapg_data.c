@@ -10,7 +10,7 @@
 #include "trainer/learners/sapg.h"
 #include "trainer/math/estimators.h"
 #include "trainer/ops/kernels/kernels_each.h"
-#include "trainer/ops/kernels/kernels_observe.h"
+#include "trainer/ops/kernels/kernels_rows.h"
 #include "trainer/ops/kernels/kernels_sapg.h"
 #include "trainer/ops/update.h"
 #include "trainer/update/minibatch_device.h"

@@ -5,7 +5,8 @@
 
 #include "trainer/nets/encoder_internal.h"
 
-enum { LAYERS = 2, WIDTH = 128, HEADS = 8, HEAD_SIZE = 2, ATTENDED = HEADS * HEAD_SIZE };
+enum { LAYERS = OPS_TRANSFORMER_LAYERS, WIDTH = OPS_TRANSFORMER_WIDTH, HEADS = OPS_TRANSFORMER_HEADS, HEAD_SIZE = 2,
+       ATTENDED = HEADS * HEAD_SIZE };
 #define NORM_EPSILON 1e-6
 
 /* Tensor indices: a kernel and bias for each kind of entity, then each layer's. */
@@ -66,16 +67,10 @@ static void list(EncoderShape *shape) {
 
 /* ---- memory of a chunk ------------------------------------------------------------------------------------------- */
 
-/* N = rows * (1 + shapes); matrices are [N][WIDTH] unless stated otherwise. */
-typedef struct Norm { float *normalized, *inverse, *y; } Norm; /* inverse [N] */
-typedef struct Gate { float *r, *z, *rx, *h, *out; } Gate;
-typedef struct Layer {
-  Norm norm_1, norm_2;
-  float *qkv, *attended;      /* [N][3 * ATTENDED], [N][ATTENDED] */
-  float *out, *dense;         /* after relu */
-  Gate gate_1, gate_2;        /* gate_2.out, with the messages added, is the next layer's input */
-  float *gathered[2];         /* joints' [rows][2 J][3 WIDTH], thrusters' [rows][T][2 WIDTH] */
-} Layer;
+/* N = rows * (1 + shapes); matrices are [N][WIDTH] unless stated otherwise. Layers: entity.h. */
+typedef OpsTransformerNorm Norm;
+typedef OpsTransformerGate Gate;
+typedef OpsTransformerLayer Layer;
 
 typedef struct Memory {
   float *features[ENCODER_ENTITY_KINDS], *embedded[ENCODER_ENTITY_KINDS], *dembedded[ENCODER_ENTITY_KINDS];
@@ -91,12 +86,15 @@ typedef struct Memory {
 } Memory;
 
 static Norm place_norm(size_t n, float *base, size_t *used) {
-  return (Norm){encoder_reserve(base, used, n * WIDTH), encoder_reserve(base, used, n),
-                encoder_reserve(base, used, n * WIDTH)};
+  Norm norm = {0};
+  norm.normalized = encoder_reserve(base, used, n * WIDTH);
+  norm.inverse = encoder_reserve(base, used, n);
+  norm.y = encoder_reserve(base, used, n * WIDTH);
+  return norm;
 }
 
 static Gate place_gate(size_t n, float *base, size_t *used) {
-  Gate gate;
+  Gate gate = {0};
   gate.r = encoder_reserve(base, used, n * WIDTH);
   gate.z = encoder_reserve(base, used, n * WIDTH);
   gate.rx = encoder_reserve(base, used, n * WIDTH);
@@ -268,10 +266,43 @@ static void layer_forward(const EncoderPass *pass, const Memory *m, int layer) {
   send(pass, m, layer, l->gate_2.out);
 }
 
+/* Describes the pass to OpsEntity.transform. */
+static OpsTransformer transformer_of(const EncoderPass *pass, const Memory *m) {
+  const EncoderTensor *tensor = pass->shape->tensor;
+  OpsTransformer t = {.attention = attention_of(pass), .message = {message_of(pass, 0), message_of(pass, 1)},
+                      .kinds = ENCODER_ENTITY_KINDS, .layers = LAYERS, .shapes = m->shapes, .weights = m->weights,
+                      .theta = pass->theta, .rounded = pass->rounded, .epsilon = (float)NORM_EPSILON};
+
+  for (int kind = 0; kind < ENCODER_ENTITY_KINDS; kind++) {
+    const EncoderEntities e = encoder_entities(&pass->shape->layout, kind);
+    t.kind[kind] = (OpsTransformerKind){pack_of(pass, kind), e.offset, e.features, is_shape(kind), m->features[kind],
+                                        m->embedded[kind], tensor[ENTITY_KERNEL + 2 * kind].offset};
+    t.kind[kind].pack.width = embedded_width(kind);
+  }
+
+  for (int l = 0; l < LAYERS; l++) {
+    const EncoderTensor *first = &tensor[layer_tensor(l, 0)];
+    Layer *layer = &t.layer[l];
+    *layer = m->layer[l];
+    layer->norm_1.gain = first[NORM_1].offset;
+    layer->norm_2.gain = first[NORM_2].offset;
+    layer->gate_1.w = first[GATE_1].offset;
+    layer->gate_2.w = first[GATE_2].offset;
+    layer->qkv_w = first[QKV].offset;
+    layer->out_w = first[OUT].offset;
+    layer->dense_w = first[DENSE].offset;
+    for (int s = 0; s < 2; s++) layer->message[s] = first[SENDER_TENSOR[s]].offset;
+  }
+  return t;
+}
+
 static void forward(const EncoderPass *pass, float *embedding) {
   Ops *ops = pass->ops;
   size_t used;
   const Memory m = lay_out(pass->shape, pass->x.rows, pass->memory, &used);
+  const OpsTransformer transformer = transformer_of(pass, &m);
+  if (ops->entity->transform && ops->entity->transform(ops, pass->x, &transformer, embedding)) return;
+
   embed(pass, &m);
   for (int layer = 0; layer < LAYERS; layer++) layer_forward(pass, &m, layer);
   ops->entity->mean_weights(ops, pass->x, pass->shape->layout.polygon_mask, pass->shape->layout.shapes, m.weights);

@@ -47,6 +47,47 @@ typedef struct OpsEntityDense {
   bool result_is_float;
 } OpsEntityDense;
 
+/* Transformer over shapes (trainer/nets/encoder_transformer.c), and where its forward pass leaves what the backward pass
+ * reads. N = rows * entities; matrices are [N][OPS_TRANSFORMER_WIDTH] unless stated otherwise. Offsets of kernels are
+ * elements of theta and of its rounding. */
+enum { OPS_TRANSFORMER_WIDTH = 128, OPS_TRANSFORMER_HEADS = 8, OPS_TRANSFORMER_LAYERS = 2,
+       OPS_TRANSFORMER_KINDS = 4, OPS_TRANSFORMER_SHAPES = 2, /* kinds of entities: two of shapes, joints, thrusters */
+       OPS_TRANSFORMER_FEATURES = 32 /* maximum features of an entity */ };
+typedef struct OpsTransformerNorm {
+  float *normalized, *inverse, *y; /* inverse [N] */
+  size_t gain;                /* the offset follows */
+} OpsTransformerNorm;
+typedef struct OpsTransformerGate {
+  float *r, *z, *rx, *h, *out;
+  size_t w;                   /* Wr Wz Wg; Ur Uz, Ug and the bias follow */
+} OpsTransformerGate;
+typedef struct OpsTransformerLayer {
+  OpsTransformerNorm norm_1, norm_2;
+  float *qkv, *attended;      /* [N][3 * heads * size], [N][heads * size] */
+  float *out, *dense;         /* after relu */
+  OpsTransformerGate gate_1, gate_2; /* gate_2.out, with the messages added, is the next layer's input */
+  float *gathered[2];         /* joints' [rows][2 J][3 width], thrusters' [rows][T][2 width] */
+  size_t qkv_w, out_w, dense_w, message[2]; /* a bias follows each */
+} OpsTransformerLayer;
+typedef struct OpsTransformerKind {
+  OpsPack pack;               /* width: of an embedding */
+  int offset, features;       /* offset in an observation row: [count][features] */
+  bool is_shape;
+  float *copied, *embedded;   /* features and embeddings: [rows][count][features], [rows][count][width] floats */
+  size_t w;                   /* its bias follows */
+} OpsTransformerKind;
+typedef struct OpsTransformer {
+  OpsAttention attention;
+  OpsMessage message[2];      /* joints', thrusters' */
+  OpsTransformerKind kind[OPS_TRANSFORMER_KINDS];
+  OpsTransformerLayer layer[OPS_TRANSFORMER_LAYERS];
+  int kinds, layers;
+  float *shapes, *weights;    /* input of the first layer; weights of the mean [N] */
+  const float *theta;
+  const uint16_t *rounded;
+  float epsilon;              /* layer norms' */
+} OpsTransformer;
+
 typedef struct OpsEntity OpsEntity;
 struct OpsEntity {
   /* Copies columns offset .. offset + columns - 1 of the observation -> target [rows][columns]. */
@@ -116,6 +157,11 @@ struct OpsEntity {
   void (*dense_forward)(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation);
   void (*dense_backward)(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation, float *dy,
                          float *dx, float *dw, float *db);
+
+  /* Computes the forward pass of a transformer -> embedding [rows][OPS_TRANSFORMER_WIDTH], with all that its backward
+   * pass reads, in one launch. Returns false where it does not support the shapes or the device, having done nothing.
+   * NULL: nowhere. */
+  bool (*transform)(Ops *ops, OpsRows x, const OpsTransformer *transformer, float *embedding);
 };
 
 #endif

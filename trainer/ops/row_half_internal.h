@@ -1,5 +1,5 @@
 /* Half precision (IEEE binary16: 11 bits of significand, 2^-24 to 65504), elementwise, for the CPU's loops (cpu_half.c)
- * and the GPU's kernels (kernels_observe.h). Integer operations only: the same bits everywhere, with or without
+ * and the GPU's kernels (kernels_rows.h). Integer operations only: the same bits everywhere, with or without
  * conversion instructions. */
 #ifndef TRAINER_OPS_ROW_HALF_INTERNAL_H
 #define TRAINER_OPS_ROW_HALF_INTERNAL_H

@@ -236,7 +236,8 @@ double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows
 }
 
 /* Parses a variable that turns kernels off, for measurements. TRAINER_TILES=none: ops_tile_gradient, replaced by the
- * library and a pass after it. TRAINER_FUSED=off: fused chains (device_mlp.c), replaced by layer after layer. */
+ * library and a pass after it. TRAINER_FUSED=off: fused passes (device_mlp.c, device_fused_encoder.c), replaced by
+ * layer after layer. */
 static int read_switch(const char *name, const char *off, bool *is_on) {
   const char *wanted = getenv(name);
   *is_on = !wanted || !*wanted;

@@ -10,7 +10,6 @@
 #include "trainer/ops/kernels/kernels_bf16.h"
 #include "trainer/ops/kernels/kernels_column.h"
 #include "trainer/ops/kernels/kernels_mlp.h"
-#include "trainer/ops/kernels/kernels_observe.h"
 #include "trainer/ops/kernels/kernels_policy.h"
 #include "trainer/ops/kernels/kernels_rows.h"
 #include "trainer/ops/kernels/kernels_tile.h"
@@ -89,7 +88,7 @@ typedef struct DeviceState {
   int refuses;                /* not 0: products have no fused epilogue, for tests */
   bool tiles;                 /* whether ops_tile_gradient may be used */
   DevicePending pending;
-  bool fused;                 /* whether the kernels of kernels_mlp.h may be used */
+  bool fused;                 /* whether fused passes may be used (kernels_mlp.h, kernels_fused_encoder.h) */
   DeviceRounded rounded;
   double *row_parts;          /* [row_parts_capacity] sums of parts of KERNEL_ROWS rows */
   size_t row_parts_capacity, row_parts_used;
@@ -172,6 +171,8 @@ void device_entity_round(Ops *ops, const float *theta, size_t n, uint16_t *round
 void device_entity_forward(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation);
 void device_entity_backward(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation, float *dy,
                             float *dx, float *dw, float *db);
+/* device_fused_encoder.c: OpsEntity.transform */
+bool device_transform(Ops *ops, OpsRows x, const OpsTransformer *transformer, float *embedding);
 /* Turns dy into the gradient before the activation; its column sums go to db. */
 void device_undo_activation(DeviceState *state, OpsActivation activation, const float *y, const float *bias, float *dy,
                             float *db, int rows, int columns);

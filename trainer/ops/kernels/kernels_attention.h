@@ -105,23 +105,26 @@ CORE_KERNEL_FN void ops_add_head_vector(OpsHeadVector *sum, float factor, OpsHea
   CORE_DEVICE_UNROLL for (int i = 0; i < KERNEL_HEAD_SIZE; i++) sum->x[i] += factor * vector.x[i];
 }
 
+/* Returns the output of the thread's query. */
+CORE_KERNEL_FN OpsHeadVector ops_attend_query(const OpsAttendPlace *p) {
+  OpsHeadVector out = {{0, 0}};
+  if (!row_is_active(&p->world, p->entity)) return out;
+
+  const OpsHeadVector q = ops_head_vector(p, p->entity, 0);
+  const uint32_t keys = ops_attend_partners(p, false);
+  const OpsSoftmax softmax = ops_attend_softmax(p, q, keys);
+  for (int key = 0; key < p->a->attention.entities; key++) {
+    const float weight = ops_attend_probability(p, &softmax, q, ops_head_vector(p, key, 1));
+    if ((keys >> key & 1) && weight != 0) ops_add_head_vector(&out, weight, ops_head_vector(p, key, 2));
+  }
+  return out;
+}
+
 CORE_KERNEL_FN void ops_attend_by(const CoreDeviceThread *at, const OpsAttend *a, const OpsNumbers as) {
   const uint32_t each = a->entities.number * a->heads.number;
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
     const OpsAttendPlace p = ops_attend_place(a, as, (uint32_t)i);
-    OpsHeadVector out = {{0, 0}};
-
-    if (row_is_active(&p.world, p.entity)) {
-      const OpsHeadVector q = ops_head_vector(&p, p.entity, 0);
-      const uint32_t keys = ops_attend_partners(&p, false);
-      const OpsSoftmax softmax = ops_attend_softmax(&p, q, keys);
-      for (int key = 0; key < a->attention.entities; key++) {
-        const float weight = ops_attend_probability(&p, &softmax, q, ops_head_vector(&p, key, 1));
-        if ((keys >> key & 1) && weight != 0) ops_add_head_vector(&out, weight, ops_head_vector(&p, key, 2));
-      }
-    }
-
-    ops_put_head_vector(a, as, i, out);
+    ops_put_head_vector(a, as, i, ops_attend_query(&p));
   }
 }
 

@@ -1,0 +1,403 @@
+/* The transformer's fused forward pass (kernels_fused_encoder.h): each matrix that it leaves, element by element,
+ * against the CPU's float32 function on the matrices from which the kernel computes it, rounded as there; with
+ * numbers of worlds that are a multiple of nothing. The rule that chooses the pass, too. */
+#include "sim/batch/batch.h"
+#include "sim/levels/generate.h"
+#include "trainer/nets/encoder.h"
+#include "trainer/nets/encoder_entities.h"
+#include "trainer/ops/device/device_internal.h"
+#include "trainer/ops/kernels/kernels_fused_encoder.h"
+#define DEVICE_TESTS run_all
+#include "tests/device_tools.h"
+#include "device_buffers.h"
+#include "bf16_tools.h"
+
+enum { WORLDS_MAX = 131, LEVELS = 12, ENTITIES_MAX = 17, W = OPS_TRANSFORMER_WIDTH, HEADS = OPS_TRANSFORMER_HEADS,
+       LAYERS = OPS_TRANSFORMER_LAYERS, KINDS = OPS_TRANSFORMER_KINDS, ATTENDED = 2 * HEADS };
+static const char *const NAMES[KINDS] = {"polygon", "circle", "joint", "thruster"};
+
+static Ops *host, *ops;
+static EncoderShape shape;
+static OpsRows here, there;
+static int worlds, entities, rows; /* rows: worlds * entities */
+static float *theta, *rounded;     /* parameters, and rounded to bf16 */
+static OpsTransformer t;           /* the device's */
+static float *embedding;           /* [worlds][W] on the device */
+
+/* Worlds of random levels, a few steps on, so that some shapes touch. */
+static float *observe(SimSize size) {
+  static SimLevel level[LEVELS];
+  SimBatchOptions options = sim_batch_options_default();
+  SimBatch *batch;
+  uint8_t idle[WORLDS_MAX * SIM_ACTIONS] = {0};
+  float *x = core_memory_zero_allocate((size_t)(worlds * shape.length), sizeof *x);
+  for (uint32_t i = 0; i < LEVELS; i++) assert_int_equal(sim_generate_level(size, 3, i, &level[i]), CORE_OK);
+  options.worlds = worlds;
+  options.observation = SIM_OBSERVATION_ENTITY;
+  assert_int_equal(sim_batch_create(&options, &(SimLevelSet){level, LEVELS, size}, &batch), CORE_OK);
+  for (int s = 0; s < 20; s++) sim_batch_step(batch, idle, &(SimStepOut){.observations = x});
+  sim_batch_destroy(&batch);
+  return x;
+}
+
+static size_t tensor(const char *format, int layer) {
+  char name[ENCODER_NAME];
+  snprintf(name, sizeof name, format, layer);
+  for (int i = 0; i < shape.tensors; i++)
+    if (strcmp(shape.tensor[i].name, name) == 0) return shape.tensor[i].offset;
+  fail_msg("no tensor '%s'", name);
+  return 0;
+}
+
+/* Device memory of n numbers, or their halves of bf16; all bits are set. */
+static float *unset(size_t n) {
+  float *nothing = core_memory_allocate(n * sizeof *nothing + 4);
+  memset(nothing, 0xff, n * sizeof *nothing);
+  float *memory = UP(nothing, n);
+  free(nothing);
+  return memory;
+}
+static float *matrix(void) { return unset((size_t)(rows * W)); }
+
+static OpsTransformerNorm make_norm(const char *gain, int layer) {
+  return (OpsTransformerNorm){matrix(), unset((size_t)rows), matrix(), tensor(gain, layer)};
+}
+static OpsTransformerGate make_gate(const char *w, int layer) {
+  return (OpsTransformerGate){matrix(), matrix(), matrix(), matrix(), matrix(), tensor(w, layer)};
+}
+
+static OpsTransformerKind make_kind(int kind) {
+  const EncoderEntities e = encoder_entities(&shape.layout, kind);
+  const bool is_shape = kind < OPS_TRANSFORMER_SHAPES;
+  char name[ENCODER_NAME];
+  snprintf(name, sizeof name, "%s W", NAMES[kind]);
+  const OpsPack pack = {.mask = e.mask, .count = e.count, .width = is_shape ? W - 1 : W, .columns = W,
+                        .first = kind == 0 ? 1 : 1 + shape.layout.size.polygons, .entities = entities,
+                        .tag = kind == 0 ? W - 1 : -1};
+  return (OpsTransformerKind){pack, e.offset, e.features, is_shape, unset((size_t)(worlds * e.count * e.features)),
+                              unset((size_t)(worlds * e.count * pack.width)), tensor(name, 0)};
+}
+
+static void make_transformer(void) {
+  const SimEntityLayout *l = &shape.layout;
+  const size_t n = (size_t)rows;
+  t = (OpsTransformer){.kinds = KINDS, .layers = LAYERS, .epsilon = 1e-6f, .shapes = matrix(), .weights = unset(n)};
+  t.attention = (OpsAttention){.relations = l->attention, .mask = l->polygon_mask, .kinds = SIM_ATTEND_KINDS,
+                               .entities = entities, .heads = HEADS, .size = 2};
+  t.message[0] = (OpsMessage){l->joint_mask, l->joint_shapes, 2 * l->size.joints, 2, entities, W};
+  t.message[1] = (OpsMessage){l->thruster_mask, l->thruster_shapes, l->size.thrusters, 1, entities, W};
+  for (int k = 0; k < KINDS; k++) t.kind[k] = make_kind(k);
+  for (int i = 0; i < LAYERS; i++)
+    t.layer[i] = (OpsTransformerLayer){
+      make_norm("layer %d norm 1 gain", i), make_norm("layer %d norm 2 gain", i), unset(n * 3 * ATTENDED),
+      unset(n * ATTENDED), matrix(), matrix(), make_gate("layer %d gate 1 W", i), make_gate("layer %d gate 2 W", i),
+      {unset((size_t)(worlds * t.message[0].count * 3 * W)), unset((size_t)(worlds * t.message[1].count * 2 * W))},
+      tensor("layer %d qkv W", i), tensor("layer %d out W", i), tensor("layer %d dense W", i),
+      {tensor("layer %d joint W", i), tensor("layer %d thruster W", i)}};
+  t.theta = UP(theta, shape.parameters);
+  float *halves = up_bf16(rounded, shape.parameters);
+  t.rounded = (const uint16_t *)(const void *)halves;
+  embedding = unset((size_t)(worlds * W));
+}
+
+static void make_worlds(SimSize size, int count) {
+  shape = encoder_shape(ENCODER_TRANSFORMER, sim_entity_layout(size));
+  worlds = count;
+  entities = shape.layout.shapes + 1;
+  rows = worlds * entities;
+
+  theta = core_memory_allocate(shape.parameters * sizeof *theta);
+  rounded = core_memory_allocate(shape.parameters * sizeof *rounded);
+  encoder_init(&shape, 8, 200, theta);
+  float *more = normals(90, shape.parameters, 0.05);
+  for (size_t k = 0; k < shape.parameters; k++) rounded[k] = theta[k] += more[k];
+  round_numbers(rounded, shape.parameters);
+  free(more);
+
+  here = (OpsRows){observe(size), worlds, shape.length};
+  there = (OpsRows){UP(here.x, (size_t)(worlds * shape.length)), worlds, shape.length};
+  make_transformer();
+}
+
+static void forget_worlds(void) {
+  free(theta), free(rounded), free((void *)(uintptr_t)here.x);
+  forget();
+}
+
+/* ---- the stages -------------------------------------------------------------------------------------------------- */
+
+/* The device's numbers as floats, the caller's to free. */
+static float *numbers(const void *memory, size_t n, OpsNumbers as) {
+  void *got = down(memory, n * sizeof(float));
+  float *x = core_memory_allocate(n * sizeof *x);
+  for (size_t i = 0; i < n; i++) x[i] = ops_number(got, as, i);
+  free(got);
+  return x;
+}
+static float *entity_numbers(const float *memory, int columns) {
+  return numbers(memory, (size_t)(rows * columns), OPS_NUMBERS_BF16);
+}
+static float *space(int count, int columns) {
+  return core_memory_zero_allocate((size_t)(count * columns) + 1, sizeof(float));
+}
+
+/* x W + b with rounded W: y [count][out]. */
+static void dense(const float *x, size_t w, bool with_bias, float *y, int count, int in, int out, OpsActivation a) {
+  float *zeros = space(1, out);
+  host->dense_forward(host, x, rounded + w, with_bias ? theta + w + (size_t)in * (size_t)out : zeros, y, count, in, out,
+                      a);
+  free(zeros);
+}
+
+static void check_embedding(void) {
+  float *shapes = space(rows, W);
+  for (int k = 0; k < KINDS; k++) {
+    const OpsTransformerKind *kind = &t.kind[k];
+    const int count = worlds * kind->pack.count, width = kind->pack.width;
+    float *x = space(count, kind->features), *y = space(count, width);
+    if (count > 0) {
+      host->entity->slice(host, here, kind->offset, kind->pack.count * kind->features, x);
+      assert_same_bits(x, kind->copied, (size_t)(count * kind->features));
+      round_numbers(x, (size_t)(count * kind->features));
+      dense(x, kind->w, true, y, count, kind->features, width, OPS_TANH);
+      assert_floats(NAMES[k], y, kind->embedded, (size_t)(count * width));
+    }
+    float *embedded = numbers(kind->embedded, (size_t)(count * width), OPS_NUMBERS_FLOAT);
+    if (kind->is_shape) host->entity->pack(host, here, &kind->pack, embedded, shapes);
+    free(x), free(y), free(embedded);
+  }
+  host->entity->dummy(host, worlds, entities, W, shapes);
+  assert_bf16("shapes", shapes, t.shapes, (size_t)(rows * W));
+  free(shapes);
+}
+
+static void check_norm(const OpsTransformerNorm *norm, const float *x) {
+  const size_t n = (size_t)(rows * W);
+  float *normalized = space(rows, W), *y = space(rows, W), *inverse = space(rows, 1);
+  memcpy(normalized, x, n * sizeof *x);
+  host->norm_forward(host, normalized, inverse, theta + norm->gain, theta + norm->gain + W, y, rows, W, 1e-6,
+                     OPS_LINEAR);
+  assert_bf16("norm: normalized", normalized, norm->normalized, n);
+  assert_bf16("norm: y", y, norm->y, n);
+  assert_floats("norm: inverse", inverse, norm->inverse, (size_t)rows);
+  free(normalized), free(y), free(inverse);
+}
+
+/* Checks attention between the norm's and the gate's y. */
+static void check_attention(const OpsTransformerLayer *layer) {
+  float *y = entity_numbers(layer->norm_1.y, W), *qkv = space(rows, 3 * ATTENDED), *out = space(rows, W);
+  float *attended = space(rows, ATTENDED);
+  dense(y, layer->qkv_w, true, qkv, rows, W, 3 * ATTENDED, OPS_LINEAR);
+  assert_floats("qkv", qkv, layer->qkv, (size_t)(rows * 3 * ATTENDED));
+  free(qkv);
+  qkv = numbers(layer->qkv, (size_t)(rows * 3 * ATTENDED), OPS_NUMBERS_FLOAT);
+  host->entity->attend(host, here, &t.attention, qkv, attended);
+  assert_bf16("attended", attended, layer->attended, (size_t)(rows * ATTENDED));
+  free(attended);
+  attended = entity_numbers(layer->attended, ATTENDED);
+  dense(attended, layer->out_w, true, out, rows, ATTENDED, W, OPS_RELU);
+  assert_bf16("out", out, layer->out, (size_t)(rows * W));
+  free(y), free(qkv), free(out), free(attended);
+}
+
+static void check_dense(const OpsTransformerLayer *layer) {
+  float *y = entity_numbers(layer->norm_2.y, W), *out = space(rows, W);
+  dense(y, layer->dense_w, true, out, rows, W, W, OPS_RELU);
+  assert_bf16("dense", out, layer->dense, (size_t)(rows * W));
+  free(y), free(out);
+}
+
+/* Returns the gate's output, rounded. */
+static float *check_gate(const OpsTransformerGate *gate, const float *x, const float *of_y, bool is_stored) {
+  const size_t n = (size_t)(rows * W), u_w = gate->w + 3 * W * W;
+  float *y = entity_numbers(of_y, W), *r = entity_numbers(gate->r, W), *rx = entity_numbers(gate->rx, W);
+  float *z = entity_numbers(gate->z, W), *a = space(rows, 3 * W), *u = space(rows, 2 * W), *ug = space(rows, W);
+  float *own_r = space(rows, W), *own_z = space(rows, W), *h = space(rows, W), *out = space(rows, W);
+  dense(y, gate->w, false, a, rows, W, 3 * W, OPS_LINEAR);
+  dense(x, u_w, false, u, rows, W, 2 * W, OPS_LINEAR);
+  dense(rx, u_w + 2 * W * W, false, ug, rows, W, W, OPS_LINEAR);
+
+  host->entity->gate_open(host, a, u, theta + gate->w + 6 * W * W, x, rows, W, own_r, own_z, out);
+  assert_bf16("gate: r", own_r, gate->r, n);
+  assert_bf16("gate: z", own_z, gate->z, n);
+  for (size_t i = 0; i < n; i++) own_r[i] = r[i] * x[i];
+  assert_bf16("gate: r x", own_r, gate->rx, n);
+  host->entity->gate_close(host, a, ug, z, x, rows, W, h, out);
+  assert_bf16("gate: h", h, gate->h, n);
+
+  free(h);
+  h = entity_numbers(gate->h, W);
+  for (size_t i = 0; i < n; i++) out[i] = (1 - z[i]) * x[i] + z[i] * h[i];
+  if (is_stored) assert_bf16("gate: out", out, gate->out, n);
+  round_numbers(out, n);
+  free(y), free(r), free(rx), free(z), free(a), free(u), free(ug), free(own_r), free(own_z), free(h);
+  return out;
+}
+
+/* Adds the messages to x, a gate's output. */
+static void check_messages(const OpsTransformerLayer *layer, float *x) {
+  float *message[2];
+  for (int s = 0; s < 2; s++) {
+    const OpsMessage *m = &t.message[s];
+    const int count = worlds * m->count, parts = m->ends + 1;
+    const size_t gathered = (size_t)(count * parts * W);
+    float *embedded = numbers(t.kind[2 + s].embedded, (size_t)(count * W), OPS_NUMBERS_FLOAT);
+    float *both = space(count, parts * W);
+    message[s] = space(count, W);
+    host->entity->gather(host, here, m, x, embedded, both);
+    assert_bf16("gathered", both, layer->gathered[s], gathered);
+    round_numbers(both, gathered);
+    dense(both, layer->message[s], true, message[s], count, parts * W, W, OPS_LINEAR);
+    round_numbers(message[s], (size_t)(count * W));
+    free(embedded), free(both);
+  }
+  for (int s = 0; s < 2; s++) {
+    host->entity->scatter(host, here, &t.message[s], message[s], x);
+    free(message[s]);
+  }
+}
+
+/* A message may be rounded to the other side if its sum has another order, which a sum with a shape of other sign
+ * magnifies. */
+static void check_layers(void) {
+  const size_t n = (size_t)(rows * W);
+  float *x = entity_numbers(t.shapes, W), *weights = space(rows, 1), *mean = space(worlds, W);
+  for (int i = 0; i < LAYERS; i++) {
+    const OpsTransformerLayer *layer = &t.layer[i];
+    check_norm(&layer->norm_1, x);
+    check_attention(layer);
+    float *middle = check_gate(&layer->gate_1, x, layer->out, true);
+    free(x), free(middle);
+    x = entity_numbers(layer->gate_1.out, W);
+    check_norm(&layer->norm_2, x);
+    check_dense(layer);
+    float *out = check_gate(&layer->gate_2, x, layer->dense, false);
+    check_messages(layer, out);
+    free(x);
+    x = out;
+    if (i + 1 == LAYERS) continue;
+    assert_elements("layer's output", out, layer->gate_2.out, n, OPS_NUMBERS_BF16, ROUNDED / 4);
+    x = entity_numbers(layer->gate_2.out, W);
+    free(out);
+  }
+
+  round_numbers(x, n);
+  host->entity->mean_weights(host, here, shape.layout.polygon_mask, entities - 1, weights);
+  assert_floats("weights of the mean", weights, t.weights, (size_t)rows);
+  host->entity->pool(host, x, weights, worlds, entities, W, OPS_LINEAR, mean);
+  assert_elements("embedding", mean, embedding, (size_t)(worlds * W), OPS_NUMBERS_FLOAT, ROUNDED / 4);
+  free(x), free(weights), free(mean);
+}
+
+/* ---- on every device --------------------------------------------------------------------------------------------- */
+
+/* Sizes and numbers of worlds. processors: few, so that blocks process several tiles. */
+typedef struct Way { const SimSize *size; int worlds; unsigned processors; } Way;
+static const Way WAYS[] = {{&SIM_SIZE_S, WORLDS_MAX, 2}, {&SIM_SIZE_L, WORLDS_MAX, 3}, {&SIM_SIZE_M, 27, 2},
+                           {&SIM_SIZE_LOCO, 23, 1}, {&SIM_SIZE_S, 3, 1}};
+enum { WAYS_ALL = sizeof WAYS / sizeof *WAYS };
+
+static void transform(const Way *way) {
+  const unsigned processors = device->processors;
+  make_worlds(*way->size, way->worlds);
+  device->processors = way->processors;
+  assert_true(ops->entity->transform(ops, there, &t, embedding));
+  device->processors = processors;
+}
+
+static void open_ops(void) {
+  host = make_ops(1);
+  if (ops_device_create(device, OPS_BF16, WORLDS_MAX * ENTITIES_MAX, 3 * W, false, &ops) != CORE_OK)
+    fail_msg("%s", core_error_message());
+}
+static void close_ops(void) {
+  ops_destroy(&ops);
+  ops_destroy(&host);
+  core_device_close(&device);
+}
+
+static void run_all(void) {
+  open_ops();
+  for (int w = 0; w < WAYS_ALL; w++) {
+    transform(&WAYS[w]);
+    check_embedding();
+    check_layers();
+    forget_worlds();
+  }
+  close_ops();
+}
+
+/* Shared memory and copies are checked, too: reading what another thread writes before a barrier, or what is copied
+ * before it has arrived, gives another result. */
+static void test_isolated(void **state) {
+  static const Way ways[] = {{&SIM_SIZE_S, 19, 1}, {&SIM_SIZE_M, 12, 1}};
+  (void)state;
+  device = core_device_emulated(CORE_DEVICE_ISOLATED);
+  open_ops();
+  for (int w = 0; w < 2; w++) {
+    transform(&ways[w]);
+    check_embedding();
+    check_layers();
+    forget_worlds();
+  }
+  close_ops();
+}
+
+/* A world's bits do not depend on its place in a tile. */
+static void test_places(void **state) {
+  enum { SHIFT = 5 };
+  (void)state;
+  device = core_device_emulated(CORE_DEVICE_FORWARD);
+  open_ops();
+  transform(&(Way){&SIM_SIZE_M, 27, 1});
+  float *first = down(embedding, (size_t)(worlds * W) * sizeof *first);
+  there.x += SHIFT * there.stride;
+  there.rows -= SHIFT;
+  assert_true(ops->entity->transform(ops, there, &t, embedding));
+  float *second = down(embedding, (size_t)(worlds * W) * sizeof *second);
+  assert_memory_equal(second, first + SHIFT * W, (size_t)((worlds - SHIFT) * W) * sizeof *first);
+  free(first), free(second);
+  forget_worlds();
+  close_ops();
+}
+
+/* The rule. */
+static void test_choice(void **state) {
+  (void)state;
+  device = core_device_emulated(CORE_DEVICE_FORWARD);
+  open_ops();
+  make_worlds(SIM_SIZE_S, 3);
+  const size_t shared = device->shared_bytes;
+  device->shared_bytes = OPS_ENCODER_SHARED - 1;
+  assert_false(ops->entity->transform(ops, there, &t, embedding));
+  device->shared_bytes = shared;
+  t.attention.heads = 4;
+  assert_false(ops->entity->transform(ops, there, &t, embedding));
+  t.attention.heads = HEADS;
+  t.message[0].count = entities;
+  assert_false(ops->entity->transform(ops, there, &t, embedding));
+  t.message[0].count = 2 * shape.layout.size.joints;
+  t.rounded += 1;
+  assert_false(ops->entity->transform(ops, there, &t, embedding));
+  t.rounded -= 1;
+  assert_true(ops->entity->transform(ops, there, &t, embedding));
+
+  ops_destroy(&ops);
+  assert_int_equal(setenv("TRAINER_FUSED", "off", 1), 0);
+  assert_int_equal(ops_device_create(device, OPS_BF16, 64, 3 * W, false, &ops), CORE_OK);
+  assert_false(ops->entity->transform(ops, there, &t, embedding));
+  assert_int_equal(setenv("TRAINER_FUSED", "none", 1), 0);
+  Ops *none;
+  assert_int_equal(ops_device_create(device, OPS_BF16, 64, 3 * W, false, &none), CORE_USAGE);
+  assert_int_equal(unsetenv("TRAINER_FUSED"), 0);
+  forget_worlds();
+  close_ops();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
+                                     cmocka_unit_test(test_isolated), cmocka_unit_test(test_places),
+                                     cmocka_unit_test(test_choice), cmocka_unit_test(test_gpu)};
+  choose_device_tests();
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
