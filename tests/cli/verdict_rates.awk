@@ -1,5 +1,5 @@
 # Checks the rates of wrong verdicts of cli_verdict_rates: at most 3.5 % of the worlds a side, and three standard errors
-# of their number. Prints the table of docs/results.md as comments.
+# of their number. Prints the table of docs/validation.md as comments.
 BEGIN { FS = "," }
 function group(name, tasks) {
   if (name ~ /near/) return 5

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Coverage of the intervals of `analyze asymptote` and `analyze best` on simulated runs (3, 5 and 10 seeds). Prints the
-# numbers of docs/results.md. Six minutes of one core; CURVE_WORLDS (200): data sets of each condition. TAP.
+# numbers of docs/validation.md. Six minutes of one core; CURVE_WORLDS (200): data sets of each condition. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 results=$(mktemp -d)
@@ -8,7 +8,7 @@ trap 'rm -rf "$results"' EXIT
 "$SWEEP_BUILD/tests/cli/cli_curve_rates" "${CURVE_WORLDS:-200}" >"$results/rates.csv" || exit 1
 
 # Bounds in percent, and three standard errors: intervals of curves of the fitted families miss in at most 7, those of
-# similar curves in 10; "two phases" is known to be biased (docs/results.md). Of curves without an asymptote at most 5
+# similar curves in 10; "two phases" is known to be biased (docs/validation.md). Of curves without an asymptote at most 5
 # get one, or for random walks one that misses 0.
 awk -F, '
   function judge(name, count, worlds, bound) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Error rates of claims' verdicts and coverage of intervals on simulated seeds: 3, 5 and 10 seeds, with equal or
 # different spread and number, failures, skew near a bound, correlated, on 1 to 8 tasks. Prints the tables of
-# docs/results.md. STATISTICS_WORLDS (1000): data sets. TAP.
+# docs/validation.md. STATISTICS_WORLDS (1000): data sets. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 worlds=${STATISTICS_WORLDS:-1000} results=$(mktemp -d) bad=0
@@ -36,7 +36,7 @@ awk -F, '
       }
       print " |"
     }
-    print (bad ? "not ok" : "ok") " 2 - intervals hold the truth as often as docs/results.md says (" lines " of them)"
+    print (bad ? "not ok" : "ok") " 2 - intervals hold the truth as often as docs/validation.md says (" lines " of them)"
     exit bad > 0
   }' "$results/intervals.csv" || bad=1
 cp "$results"/*.csv "${STATISTICS_RESULTS:-$results}/" 2>/dev/null
