@@ -230,16 +230,20 @@ static void add_cost(const char *path, const char *profile, SweepIdSet *seen, Co
   sweep_spec_free(&spec);
 }
 
-/* Appends " 20 | 60 G | 21 GPU-h | 590 MB |". */
-static void append_cost(const Cost *cost, CoreText *text) {
+/* Appends " 20 | 60 G | 590 MB | 21 GPU-h |", or " 20 | 21 GPU-h |". */
+static void append_cost(const Cost *cost, bool is_full, CoreText *text) {
   char buffer[32];
-  core_text_appendf(text, " %.0f | %s | ", cost->runs, core_text_count(cost->transitions, buffer));
+  core_text_appendf(text, " %.0f | ", cost->runs);
+  if (is_full) {
+    core_text_appendf(text, "%s | ", core_text_count(cost->transitions, buffer));
+    core_text_appendf(text, "%sB | ", core_text_count(cost->bytes, buffer));
+  }
   if (cost->gpu_hours > 0) core_text_appendf(text, "%s GPU-h", core_text_count(cost->gpu_hours, buffer));
   if (cost->gpu_hours > 0 && cost->cpu_hours >= 0.05) core_text_append(text, ", ");
   if (cost->gpu_hours == 0 && cost->cpu_hours < 0.05) core_text_append(text, "< 0.1 h");
   else if (cost->cpu_hours >= 0.05 && cost->cpu_hours < 10) core_text_appendf(text, "%.1f h", cost->cpu_hours);
   else if (cost->cpu_hours >= 10) core_text_appendf(text, "%s h", core_text_count(cost->cpu_hours, buffer));
-  core_text_appendf(text, " | %sB |", core_text_count(cost->bytes, buffer));
+  core_text_append(text, " |");
 }
 
 /* Prints the table of all experiments at three scales. */
@@ -257,13 +261,13 @@ static void print_costs(void) {
     for (int i = 0; i < PROFILES; i++) {
       Cost cost = {0};
       add_cost(figure->experiment, profiles[i], &seen[i], &cost, &sums[i]);
-      append_cost(&cost, &text);
+      append_cost(&cost, i == 0, &text);
     }
     printf("%s\n", text.data);
   }
   core_text_clear(&text);
   core_text_append(&text, "| total, each run once |");
-  for (int i = 0; i < PROFILES; i++) append_cost(&sums[i], &text);
+  for (int i = 0; i < PROFILES; i++) append_cost(&sums[i], i == 0, &text);
   printf("%s\n", text.data);
   for (int i = 0; i < PROFILES; i++) sweep_id_set_free(&seen[i]);
   core_text_free(&text);
@@ -431,8 +435,17 @@ static void print_link(const char *title, const char *shown, CoreText *text) {
   core_text_append(text, ")");
 }
 
-/* Appends "- `com_low` (`LOW_PLATEAU`, final score by `ppo.com`): the sentence." */
-static void describe_claim(const AnalysisClaim *claim, CoreText *text) {
+/* Returns the length of a claim's sentence without the last "[in brackets]", which say what of it is tested. */
+static size_t words_length(const AnalysisClaim *claim) {
+  const size_t length = strlen(claim->sentence);
+  const char *bracket = strrchr(claim->sentence, '[');
+  if (!bracket || bracket == claim->sentence || claim->sentence[length - 1] != ']') return length;
+  return (size_t)(bracket - claim->sentence);
+}
+
+/* Appends "- `com_low` (`LOW_PLATEAU`, final score by `ppo.com`): the sentence.". A sentence with the words of the
+ * claim before it, which may be NULL, becomes "The same [in brackets]." */
+static void describe_claim(const AnalysisClaim *claim, const AnalysisClaim *before, CoreText *text) {
   const char *key = *claim->key == '-' ? claim->key + 1 : claim->key;
   core_text_appendf(text, "- `%s` (`%s`, %s", claim->id, claim->test_name, analysis_measure_label(claim->measure));
   if (*key) core_text_appendf(text, " by `%.*s`", (int)strcspn(key, ":"), key);
@@ -440,7 +453,10 @@ static void describe_claim(const AnalysisClaim *claim, CoreText *text) {
     const char *second = *claim->second == '-' ? claim->second + 1 : claim->second;
     core_text_appendf(text, " and `%.*s`", (int)strcspn(second, ":"), second);
   }
-  core_text_appendf(text, "): %s.", claim->sentence);
+  const size_t words = words_length(claim);
+  const bool repeats = before && claim->sentence[words] && words == words_length(before) &&
+                       strncmp(claim->sentence, before->sentence, words) == 0;
+  core_text_appendf(text, "): %s%s.", repeats ? "The same " : "", repeats ? claim->sentence + words : claim->sentence);
 }
 
 /* Whether two claims have the same limit. */
@@ -457,6 +473,14 @@ static void append_limit(const AnalysisClaim *claim, size_t sharing, const Analy
   else core_text_appendf(text, " It cannot tell %s.", limit);
 }
 
+/* Returns the first figure of the next claim after `index` that names `figure` and another figure first, or NULL. */
+static const AnalysisPaper *next_home(const AnalysisPaper *figure, size_t index, const AnalysisClaim *claims,
+                                      size_t count) {
+  for (size_t i = index + 1; i < count; i++)
+    if (speaks_of(&claims[i], figure) && home_of(&claims[i]) != figure) return home_of(&claims[i]);
+  return NULL;
+}
+
 /* Prints the claims of a figure: those whose first figure it is in full, the others as links. */
 static void print_claims(const AnalysisPaper *figure) {
   size_t count, home_count = 0, sharing = 1;
@@ -470,14 +494,16 @@ static void print_claims(const AnalysisPaper *figure) {
       home[home_count++] = &claims[i];
       continue;
     }
-    core_text_appendf(&others, "%s`%s` (", others.length ? ", " : "- Also ", claims[i].id);
+    core_text_appendf(&others, "%s`%s`", others.length ? ", " : "- Also ", claims[i].id);
+    if (next_home(figure, i, claims, count) == first) continue;
+    core_text_append(&others, " (");
     print_link(first->title, number_of(first->title), &others);
     core_text_append(&others, ")");
   }
   if (home_count || others.length) putchar('\n');
   for (size_t i = 0; i < home_count; i++) {
     core_text_clear(&text);
-    describe_claim(home[i], &text);
+    describe_claim(home[i], i > 0 ? home[i - 1] : NULL, &text);
     sharing = i > 0 && share_limit(home[i], home[i - 1]) ? sharing + 1 : 1;
     append_limit(home[i], sharing, i + 1 < home_count ? home[i + 1] : NULL, &text);
     print_wrapped(text.data);
@@ -500,21 +526,44 @@ static const AnalysisPaperRuns *runs_of(const AnalysisPaper *figure) {
   return NULL;
 }
 
+/* Appends what the paper says of the experiment's runs. */
+static void append_paper(const AnalysisPaperRuns *runs, CoreText *text) {
+  core_text_appendf(text, "%s; %s%s%s; %s seeds", runs->environment, runs->shape, runs->shape[0] ? "; " : "",
+                    runs->transitions, runs->seeds);
+}
+
+/* Appends the same as "as 1a" if the runs of the paper's figure 1a, in an earlier row of the table, are alike. */
+static void append_paper_or_row(const char *paper, const AnalysisPaper *figure, CoreText *text) {
+  CoreText other = {0};
+  append_paper(runs_of(figure), text);
+  for (const AnalysisPaper *earlier = analysis_papers; earlier < figure; earlier++) {
+    if (!is_of(earlier->title, paper) || first_of(earlier->experiment) != earlier) continue;
+    core_text_clear(&other);
+    append_paper(runs_of(earlier), &other);
+    if (strcmp(other.data, text->data) != 0) continue;
+    core_text_clear(text);
+    core_text_appendf(text, "as %s", number_of(earlier->title));
+    break;
+  }
+  core_text_free(&other);
+}
+
 /* Prints the table of a paper's experiments: their figures, and the runs of the paper and of the experiment file. */
 static void print_experiments(const char *paper) {
   printf("\n| figures | experiment | paper | here |\n|---|---|---|---|\n");
   for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++) {
     const AnalysisPaperRuns *runs = runs_of(figure);
-    CoreText figures = {0}, ours = {0};
+    CoreText figures = {0}, theirs = {0}, ours = {0};
     if (!runs || !is_of(figure->title, paper) || first_of(figure->experiment) != figure) continue;
     for (const AnalysisPaper *other = figure; other->name; other++)
       if (strcmp(other->experiment, figure->experiment) == 0)
         core_text_appendf(&figures, "%s%s", figures.length ? ", " : "", number_of(other->title));
+    append_paper_or_row(paper, figure, &theirs);
     append_ours(runs->experiment, &ours);
-    printf("| %s | [%s](../%s) | %s; %s%s%s; %s seeds | %s |\n", core_text_string(&figures),
-           runs->experiment + strlen("experiments/"), runs->experiment, runs->environment, runs->shape,
-           runs->shape[0] ? "; " : "", runs->transitions, runs->seeds, core_text_string(&ours));
+    printf("| %s | [%s](../%s) | %s | %s |\n", core_text_string(&figures), runs->experiment + strlen("experiments/"),
+           runs->experiment, core_text_string(&theirs), core_text_string(&ours));
     core_text_free(&figures);
+    core_text_free(&theirs);
     core_text_free(&ours);
   }
 }
@@ -606,24 +655,23 @@ static const char intro[] =
   "    sweep submit experiments/fig1a_com.ini --profile demo --wait    # the runs\n"
   "    analyze fig1a results.db                                        # the figure\n"
   "    analyze claims results.db --claim com_low                       # a verdict on one claim\n\n"
-  "Each paper begins with a table of its experiments. A cell has the environment, environments × steps, transitions\n"
-  "and runs; ours are at full size, and `sweep plan FILE --profile laptop` (hours) or `demo` (minutes) prints the\n"
-  "smaller versions. Each figure has its command, and\n\n"
+  "Each paper begins with a table of its experiments: environment, environments × steps, transitions and runs of the\n"
+  "paper and of ours, at full size. Each figure has its command, and\n\n"
   "- **Stand-in**: what replaces an environment that is not available here;\n"
   "- *Assumed (p)*: values that the paper does not state. All others are the paper's, or the defaults of the code\n"
   "  that it names. The first lines of a file name further assumed defaults;\n"
-  "- its claims: id, test, measure, setting, and the claim, with the paper's words in 'quotes'.\n"
-  "  [results.md](results.md#tests-of-claims) describes the methods.\n\n"
+  "- its claims: id, [test](results.md#tests-of-claims), measure, setting, and the claim, with the paper's words in\n"
+  "  'quotes'.\n\n"
   "## Tests\n\n"
   "| test | statistic | claimed | it cannot tell |\n|---|---|---|---|\n";
 
 static const char costs_intro[] =
   "\n## Costs\n\n"
-  "Runs, transitions, time and bytes on disk at full size, on a laptop and as a demo. Times are those of\n"
-  "[the cost model](experiments.md#costs), so this table does not depend on a machine. A run on 128 GPUs takes 128\n"
-  "GPU-hours per hour; h means hours of one processor. Level searches, evaluations and checkpoints are included.\n\n"
-  "| experiment | runs | transitions | time | bytes | laptop | transitions | time | bytes | demo | transitions | time "
-  "| bytes |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+  "At full size, with `--profile laptop` and with `--profile demo`, by [the cost model](experiments.md#costs), which\n"
+  "includes level searches, evaluations and checkpoints. A run on 128 GPUs takes 128 GPU-hours per hour; h means\n"
+  "hours of one processor. `sweep plan FILE --profile NAME` also prints a profile's transitions and bytes.\n\n"
+  "| experiment | runs | transitions | bytes on disk | time | laptop: runs | time | demo: runs | time |\n"
+  "|---|---|---|---|---|---|---|---|---|\n";
 
 int main(void) {
   size_t count;
