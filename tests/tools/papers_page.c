@@ -230,46 +230,58 @@ static void add_cost(const char *path, const char *profile, SweepIdSet *seen, Co
   sweep_spec_free(&spec);
 }
 
-/* Appends " 20 | 60 G | 590 MB | 21 GPU-h |", or " 20 | 21 GPU-h |". */
-static void append_cost(const Cost *cost, bool is_full, CoreText *text) {
+/* Experiments at full size and with two profiles. */
+enum { PROFILES = 3 };
+static const char *const profiles[PROFILES] = {NULL, "laptop", "demo"};
+
+/* Appends "21 GPU-h". */
+static void append_time(const Cost *cost, CoreText *text) {
   char buffer[32];
-  core_text_appendf(text, " %.0f | ", cost->runs);
-  if (is_full) {
-    core_text_appendf(text, "%s | ", core_text_count(cost->transitions, buffer));
-    core_text_appendf(text, "%sB | ", core_text_count(cost->bytes, buffer));
-  }
   if (cost->gpu_hours > 0) core_text_appendf(text, "%s GPU-h", core_text_count(cost->gpu_hours, buffer));
   if (cost->gpu_hours > 0 && cost->cpu_hours >= 0.05) core_text_append(text, ", ");
   if (cost->gpu_hours == 0 && cost->cpu_hours < 0.05) core_text_append(text, "< 0.1 h");
   else if (cost->cpu_hours >= 0.05 && cost->cpu_hours < 10) core_text_appendf(text, "%.1f h", cost->cpu_hours);
   else if (cost->cpu_hours >= 10) core_text_appendf(text, "%s h", core_text_count(cost->cpu_hours, buffer));
-  core_text_append(text, " |");
 }
 
-/* Prints the table of all experiments at three scales. */
-static void print_costs(void) {
-  static const char *const profiles[] = {NULL, "laptop", "demo"};
-  enum { PROFILES = 3 };
-  Cost sums[PROFILES] = {0};
-  SweepIdSet seen[PROFILES] = {0};
-  CoreText text = {0};
-  for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++) {
-    if (first_of(figure->experiment) != figure) continue;
-    const char *file = figure->experiment + strlen("experiments/");
-    core_text_clear(&text);
-    core_text_appendf(&text, "| %.*s |", (int)strcspn(file, "."), file);
-    for (int i = 0; i < PROFILES; i++) {
-      Cost cost = {0};
-      add_cost(figure->experiment, profiles[i], &seen[i], &cost, &sums[i]);
-      append_cost(&cost, i == 0, &text);
+/* Appends " 60 G; 824 MB; 21 GPU-h | 12 runs, 1.0 h | 6 runs, < 0.1 h |": an experiment's cost at each size. */
+static void append_costs(const char *experiment, CoreText *text) {
+  for (int i = 0; i < PROFILES; i++) {
+    Cost cost = {0}, sum = {0};
+    SweepIdSet seen = {0};
+    char buffer[32];
+    add_cost(experiment, profiles[i], &seen, &cost, &sum);
+    if (i > 0) {
+      core_text_appendf(text, " %.0f runs, ", cost.runs);
+    } else {
+      core_text_appendf(text, " %s; ", core_text_count(cost.transitions, buffer));
+      core_text_appendf(text, "%sB; ", core_text_count(cost.bytes, buffer));
     }
-    printf("%s\n", text.data);
+    append_time(&cost, text);
+    core_text_append(text, " |");
+    sweep_id_set_free(&seen);
   }
-  core_text_clear(&text);
-  core_text_append(&text, "| total, each run once |");
-  for (int i = 0; i < PROFILES; i++) append_cost(&sums[i], i == 0, &text);
-  printf("%s\n", text.data);
-  for (int i = 0; i < PROFILES; i++) sweep_id_set_free(&seen[i]);
+}
+
+/* Prints the table of what all experiments cost together; runs that several share count once. */
+static void print_totals(void) {
+  CoreText text = {0};
+  for (int i = 0; i < PROFILES; i++) {
+    SweepIdSet seen = {0};
+    Cost sum = {0};
+    char buffer[32];
+    for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++) {
+      Cost cost = {0};
+      if (first_of(figure->experiment) == figure) add_cost(figure->experiment, profiles[i], &seen, &cost, &sum);
+    }
+    core_text_clear(&text);
+    core_text_appendf(&text, "| %s | %.0f | ", i > 0 ? profiles[i] : "full", sum.runs);
+    core_text_appendf(&text, "%s | ", core_text_count(sum.transitions, buffer));
+    core_text_appendf(&text, "%sB | ", core_text_count(sum.bytes, buffer));
+    append_time(&sum, &text);
+    printf("%s |\n", text.data);
+    sweep_id_set_free(&seen);
+  }
   core_text_free(&text);
 }
 
@@ -548,9 +560,10 @@ static void append_paper_or_row(const char *paper, const AnalysisPaper *figure, 
   core_text_free(&other);
 }
 
-/* Prints the table of a paper's experiments: their figures, and the runs of the paper and of the experiment file. */
+/* Prints the table of a paper's experiments: their figures, the runs of the paper and of the experiment file, and what
+ * these cost. */
 static void print_experiments(const char *paper) {
-  printf("\n| figures | experiment | paper | here |\n|---|---|---|---|\n");
+  printf("\n| figures | experiment | paper | here | cost | laptop | demo |\n|---|---|---|---|---|---|---|\n");
   for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++) {
     const AnalysisPaperRuns *runs = runs_of(figure);
     CoreText figures = {0}, theirs = {0}, ours = {0};
@@ -560,7 +573,9 @@ static void print_experiments(const char *paper) {
         core_text_appendf(&figures, "%s%s", figures.length ? ", " : "", number_of(other->title));
     append_paper_or_row(paper, figure, &theirs);
     append_ours(runs->experiment, &ours);
-    printf("| %s | [%s](../%s) | %s | %s |\n", core_text_string(&figures), runs->experiment + strlen("experiments/"),
+    core_text_append(&ours, " |");
+    append_costs(runs->experiment, &ours);
+    printf("| %s | [%s](../%s) | %s | %s\n", core_text_string(&figures), runs->experiment + strlen("experiments/"),
            runs->experiment, core_text_string(&theirs), core_text_string(&ours));
     core_text_free(&figures);
     core_text_free(&theirs);
@@ -656,7 +671,7 @@ static const char intro[] =
   "    analyze fig1a results.db                                        # the figure\n"
   "    analyze claims results.db --claim com_low                       # a verdict on one claim\n\n"
   "Each paper begins with a table of its experiments: environment, environments × steps, transitions and runs of the\n"
-  "paper and of ours, at full size. Each figure has its command, and\n\n"
+  "paper and of ours, at full size, and [costs](#costs). Each figure has its command, and\n\n"
   "- **Stand-in**: what replaces an environment that is not available here;\n"
   "- *Assumed (p)*: values that the paper does not state. All others are the paper's, or the defaults of the code\n"
   "  that it names. The first lines of a file name further assumed defaults;\n"
@@ -667,11 +682,11 @@ static const char intro[] =
 
 static const char costs_intro[] =
   "\n## Costs\n\n"
-  "At full size, with `--profile laptop` and with `--profile demo`, by [the cost model](experiments.md#costs), which\n"
-  "includes level searches, evaluations and checkpoints. A run on 128 GPUs takes 128 GPU-hours per hour; h means\n"
-  "hours of one processor. `sweep plan FILE --profile NAME` also prints a profile's transitions and bytes.\n\n"
-  "| experiment | runs | transitions | bytes on disk | time | laptop: runs | time | demo: runs | time |\n"
-  "|---|---|---|---|---|---|---|---|---|\n";
+  "The tables below have the cost of each experiment by [the cost model](experiments.md#costs), with level searches,\n"
+  "evaluations and checkpoints: at full size transitions, bytes on disk and time, with `--profile laptop` and `demo`\n"
+  "runs and time. A run on 128 GPUs takes 128 GPU-hours per hour; h means hours of one processor. All together, each\n"
+  "run once:\n\n"
+  "| size | runs | transitions | bytes | time |\n|---|---|---|---|---|\n";
 
 int main(void) {
   size_t count;
@@ -681,7 +696,7 @@ int main(void) {
   fputs(intro, stdout);
   print_tests(claims, count);
   fputs(costs_intro, stdout);
-  print_costs();
+  print_totals();
   for (const AnalysisPaperTitle *paper = analysis_paper_titles; paper->key; paper++) print_paper(paper);
   return faults > 0;
 }
