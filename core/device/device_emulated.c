@@ -480,11 +480,7 @@ CoreDevice *core_device_emulated_sized(CoreDeviceOrder order, size_t memory_byte
   emulator->threads = core_emulated_threads_create(order);
   core_emulated_memory_acquire_key(&emulator->memory);
 
-  static const CoreEmulatedServices services = {core_device_barrier, core_device_group_barrier, core_device_ballot,
-                                                core_device_multiply_tiles, core_emulated_exchange,
-                                                core_device_copy_async, core_device_copy_commit,
-                                                core_emulated_copy_wait, &core_emulated_shared,
-                                                &core_emulated_shared_bytes, find_memory};
+  static const CoreEmulatedServices services = CORE_EMULATED_SERVICES(find_memory);
   emulator->bodies = core_access_bodies() ? core_access_bodies() : core_emulated_code(&services);
 
   emulator->table = (CoreDevice){

@@ -39,6 +39,14 @@ enum { CORE_EMULATED_EXCHANGE = (4 * CORE_TILES_MAX + 2) * 4 };
 const void *core_emulated_exchange(const CoreDeviceThread *at, const void *own, size_t bytes);
 void core_emulated_copy_wait(const CoreDeviceThread *at, int pending, CoreEmulatedLanded *landed);
 
+/* The emulator's services, with this find_memory. */
+#define CORE_EMULATED_SERVICES(find)                                                                              \
+  {.barrier = core_device_barrier, .group_barrier = core_device_group_barrier, .ballot = core_device_ballot,      \
+   .multiply_tiles = core_device_multiply_tiles, .exchange = core_emulated_exchange,                              \
+   .copy_async = core_device_copy_async, .copy_commit = core_device_copy_commit,                                  \
+   .copy_wait = core_emulated_copy_wait, .shared = &core_emulated_shared,                                         \
+   .shared_bytes = &core_emulated_shared_bytes, .find_memory = (find)}
+
 typedef const CoreEmulatedBody *CoreEmulatedLibrary(const CoreEmulatedServices *services);
 
 /* Returns the bodies of the library named by CORE_DEVICE_CODE, opened once per process; NULL if it names none. Ends the

@@ -215,9 +215,7 @@ cudaError_t cudaLaunchKernel(const void *entry, dim3 grid, dim3 block, void **ar
 
 /* Runs a kernel, with the body of the library named by CORE_DEVICE_CODE, if any (core/device/emulated_code.h). */
 void runtime_launch_run(const RuntimeOperation *launch) {
-  static const CoreEmulatedServices services = {
-    core_device_barrier, core_device_group_barrier, core_device_ballot, &core_emulated_shared,
-    &core_emulated_shared_bytes, runtime_memory_find};
+  static const CoreEmulatedServices services = CORE_EMULATED_SERVICES(runtime_memory_find);
   static CoreEmulatedThreads *threads;
   const CoreKernel *kernel = launch->function->kernel;
   const bool forward = runtime_order() == RUNTIME_FORWARD;

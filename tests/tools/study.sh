@@ -9,6 +9,7 @@
 #   tests/tools/study.sh BUILD ROOT power                 the power of the main study's claims with ten seeds, by the spread of the runs in ROOT
 #   tests/tools/study.sh BUILD ROOT controller            the controller against the best fixed settings
 #   tests/tools/study.sh BUILD ROOT draw_ddr              docs/study/: picture and runs of docs/study-ddr.md
+#   tests/tools/study.sh BUILD ROOT limits                docs/study/: limits of frozen batches of docs/study-fixed-point.md
 #   tests/tools/study.sh BUILD ROOT draw [PICTURE...]     docs/study/: pictures (fig9 ...; all), the runs as CSV, verdicts, the controller against
 #                                                         the grid. fig2b, fig2c, controller need whole runs: not those of `restore`;
 #                                                         fig8 then has the panel of the whole budget only
@@ -107,6 +108,15 @@ draw_ddr() {
   rm -rf study study.txt
 }
 
+# The limits of frozen batches of study-fixed-point.md: of each iteration that was measured, in their order.
+limits_sql="SELECT json_extract(config, '$.env.task') AS task, json_extract(config, '$.env.num') AS environments,
+  json_extract(config, '$.ppo.num_minibatches') AS minibatches, seed, id AS run, group_concat(iteration, ' ') AS iterations,
+  group_concat(limit_epochs, ' ') AS limit_epochs, group_concat(printf('%.4g', limit_moved), ' ') AS limit_moved,
+  group_concat(printf('%.4g', kl_limit), ' ') AS kl_limit
+  FROM (SELECT run.*, iteration.iteration AS iteration, limit_epochs, limit_moved, kl_limit FROM run JOIN iteration ON run_id = run.id
+    WHERE status = 'finished' AND limit_epochs IS NOT NULL ORDER BY run.id, iteration.iteration) GROUP BY id
+  ORDER BY task, environments, minibatches, seed"
+
 # The fixed setting with the best mean score at a budget, as conditions of analyze compare.
 fixed_sql="SELECT run.id, iif(json_extract(config, '$.algo.name') = 'ppo', 'algo.name=ppo,epsilon=' || json_extract(config, '$.ppo.epsilon'),
   'algo.name=ppo_ewma,com=' || printf('%g', json_extract(config, '$.ppo.com'))) AS fixed FROM sweep_run
@@ -165,6 +175,7 @@ case "${3:-}" in
   power) power ;;
   controller) controller ;;
   draw_ddr) draw_ddr ;;
+  limits) cd "$root" && sql "$limits_sql" >"$target/fixed-point-limits.csv" ;;
   draw) shift 3; pictures=$*; draw_all ;;
-  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw_ddr|draw" >&2; exit 2 ;;
+  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw_ddr|limits|draw" >&2; exit 2 ;;
 esac

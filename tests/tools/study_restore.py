@@ -25,15 +25,19 @@ def state(fields):
     return text + f"crc32={zlib.crc32(text.encode()):08x}\n"
 
 
-def write_run(root, run, status, last, done, seconds, means, evaluations):
-    """means: columns of the last iteration; evaluations: columns, of which `iteration` is the first."""
+def write_run(root, run, status, last, done, seconds, means, evaluations, measured=()):
+    """means: columns of the last iteration; measured: (iteration, columns) of earlier ones; evaluations: columns, of
+    which `iteration` is the first."""
     folder = f"{root}/runs/{run[:2]}/{run}"
     each = done // last
     at = evaluations.pop("iteration")
     os.makedirs(folder)
+    rows = [*measured, (last, means)]
+    columns = {name: None for _, row in rows for name in row}
     files = {
-        "stats.1.tsv": run_log("stats", run, {"iteration": [str(last)], "transitions[transitions]": [str(done)]} |
-                               {name: [value] for name, value in means.items()}),
+        "stats.1.tsv": run_log("stats", run, {"iteration": [str(i) for i, _ in rows],
+                                              "transitions[transitions]": [str(i * each) for i, _ in rows]} |
+                               {name: [row.get(name, "") for _, row in rows] for name in columns}),
         "eval.1.tsv": run_log("eval", run, {"iteration": [str(i) for i in at], "level_set": ["train"] * len(at),
                                             "transitions[transitions]": [str(i * each) for i in at]} | evaluations),
         "state": state({"status": status, "attempt": 1, "iteration": last, "iterations": last, "transitions": done,
@@ -76,12 +80,22 @@ def restore_ddr(row, root):
               {"iteration": evaluated(0, last)} | rated(row["solve_rates"].split()))
 
 
+def limits(path):
+    """Returns what was measured of the limits of batches: {run: [(iteration, columns), ...]}."""
+    names = {"limit_epochs": "limit_epochs[epochs]", "limit_moved": "limit_moved", "kl_limit": "kl_limit[nat]"}
+    with open(path, encoding="utf-8", newline="") as file:
+        return {row["run"]: [(int(i), dict(zip(names.values(), values))) for i, *values in
+                             zip(row["iterations"].split(), *(row[name].split() for name in names))]
+                for row in csv.DictReader(file)}
+
+
 def restore_fixed_point(row, root):
     last, done = FIXED_POINT_RUN["iterations"], FIXED_POINT_RUN["transitions"]
     means = {"kl[nat]": row["kl"], "kl_monotone": row["kl_monotone"], "kl_slope[1/iteration]": row["kl_slope"],
              "kl_consecutive[nat]": row["kl_consecutive"]}
     scores = {"iteration": [last], "episode_return": [row["final_return"]], "episodes[episodes]": ["8"]}
-    write_run(root, row["run"], "finished", last, done, 0, means, scores)
+    measured = limits(os.path.dirname(sys.argv[1]) + "/fixed-point-limits.csv").get(row["run"], [])
+    write_run(root, row["run"], "finished", last, done, 0, means, scores, measured)
 
 
 def main():
