@@ -110,10 +110,10 @@ draw_ddr() {
 
 # The limits of frozen batches of study-fixed-point.md: of each iteration that was measured, in their order.
 limits_sql="SELECT json_extract(config, '$.env.task') AS task, json_extract(config, '$.env.num') AS environments,
-  json_extract(config, '$.ppo.num_minibatches') AS minibatches, seed, id AS run, group_concat(iteration, ' ') AS iterations,
-  group_concat(limit_epochs, ' ') AS limit_epochs, group_concat(printf('%.4g', limit_moved), ' ') AS limit_moved,
+  json_extract(config, '$.ppo.num_minibatches') AS minibatches, seed, id AS run, group_concat(measured, ' ') AS iterations,
+  group_concat(printf('%d', limit_epochs), ' ') AS limit_epochs, group_concat(printf('%.4g', limit_moved), ' ') AS limit_moved,
   group_concat(printf('%.4g', kl_limit), ' ') AS kl_limit
-  FROM (SELECT run.*, iteration.iteration AS iteration, limit_epochs, limit_moved, kl_limit FROM run JOIN iteration ON run_id = run.id
+  FROM (SELECT run.*, iteration.iteration AS measured, limit_epochs, limit_moved, kl_limit FROM run JOIN iteration ON run_id = run.id
     WHERE status = 'finished' AND limit_epochs IS NOT NULL ORDER BY run.id, iteration.iteration) GROUP BY id
   ORDER BY task, environments, minibatches, seed"
 

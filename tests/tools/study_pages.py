@@ -103,5 +103,29 @@ def check_fixed_point():
         print(f"docs/study-fixed-point.md: {seen} of {len(known) // 2} settings")
 
 
+def check_limits():
+    measured = collections.defaultdict(list)
+    with open("docs/study/fixed-point-limits.csv", encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            size = str(5000 // int(row["minibatches"]))
+            measured[row["task"].split("/")[1], row["environments"], size] += zip(row["limit_epochs"].split(),
+                                                                                  map(float, row["limit_moved"].split()))
+    shape, seen = None, 0
+    for cells in rows("docs/study-fixed-point.md"):
+        if len(cells) != 6 or not cells[1].isdigit():
+            continue
+        shape, seen = cells[0].split(" x ") if cells[0] else shape, seen + 1
+        for task, begin in (("HalfCheetah-v4", 2), ("Walker2d-v4", 4)):
+            found = measured[task, shape[0], cells[1]]
+            text = f"{sum(epochs != '0' for epochs, _ in found)} of {len(found)}"
+            if text != cells[begin]:
+                print(f"limits of {task} {shape[0]}, {cells[1]}: {cells[begin]} on the page, {text} of the runs")
+            check(f"{task} {shape[0]}, {cells[1]}, moved", float(cells[begin + 1].rstrip("%")),
+                  100 * statistics.mean(moved for _, moved in found), 1)
+    if seen != len(measured) // 2:
+        print(f"docs/study-fixed-point.md: limits of {seen} of {len(measured) // 2} settings")
+
+
 check_ddr()
 check_fixed_point()
+check_limits()

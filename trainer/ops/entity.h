@@ -48,8 +48,8 @@ typedef struct OpsEntityDense {
 } OpsEntityDense;
 
 /* Transformer over shapes (trainer/nets/encoder_transformer.c), and where its forward pass leaves what the backward
- * pass reads. N = rows * entities; matrices are [N][OPS_TRANSFORMER_WIDTH] unless stated otherwise. Offsets of kernels are
- * elements of theta and of its rounding. */
+ * pass reads. N = rows * entities; matrices are [N][OPS_TRANSFORMER_WIDTH] unless stated otherwise. Offsets of kernels
+ * are elements of theta and of its rounding. */
 enum { OPS_TRANSFORMER_WIDTH = 128, OPS_TRANSFORMER_HEADS = 8, OPS_TRANSFORMER_LAYERS = 2,
        OPS_TRANSFORMER_KINDS = 4, OPS_TRANSFORMER_SHAPES = 2, /* kinds of entities: two of shapes, joints, thrusters */
        OPS_TRANSFORMER_FEATURES = 32 /* maximum features of an entity */ };
