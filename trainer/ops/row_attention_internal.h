@@ -16,12 +16,12 @@ CORE_DEVICE_FN int row_is_active(const RowWorld *w, int entity) {
   return entity == 0 || w->observation[w->attention->mask + entity - 1] != 0;
 }
 
-/* Whether `query` may attend to `key` in a head with this relation bit. */
-CORE_DEVICE_FN int row_is_allowed(const RowWorld *w, int query, int key, unsigned bit) {
+/* Returns the bits of the relations in which `query` may attend to `key`: all of them if either is the dummy. */
+CORE_DEVICE_FN unsigned row_relations(const RowWorld *w, int query, int key) {
   if (!row_is_active(w, key)) return 0;
-  if (query == 0 || key == 0) return 1;
+  if (query == 0 || key == 0) return ~0u;
   const int shapes = w->attention->entities - 1;
-  return ((unsigned)w->observation[w->attention->relations + (query - 1) * shapes + key - 1] & bit) != 0;
+  return (unsigned)w->observation[w->attention->relations + (query - 1) * shapes + key - 1];
 }
 
 /* Returns the head's query (part 0), key (1) or value (2) of an entity. */
@@ -45,7 +45,7 @@ CORE_DEVICE_FN void row_attention_weigh(const RowWorld *w, int query, int head, 
   float largest = -INFINITY, sum = 0;
   for (int key = 0; key < a->entities; key++) {
     p[key] = -INFINITY;
-    if (!row_is_allowed(w, query, key, row_attention_bit(a, head))) continue;
+    if ((row_relations(w, query, key) & row_attention_bit(a, head)) == 0) continue;
     p[key] = scale * row_dot(q, row_attention_part(w, key, 1, head), a->size);
     if (p[key] > largest) largest = p[key];
   }

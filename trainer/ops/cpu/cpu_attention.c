@@ -21,14 +21,6 @@ typedef struct Heads {
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Returns the bits of the relations in which `query` may attend to `key`. */
-static int32_t relations(const RowWorld *w, int query, int key) {
-  const int shapes = w->attention->entities - 1;
-  if (!row_is_active(w, key)) return 0;
-  if (query == 0 || key == 0) return -1;
-  return (int32_t)w->observation[w->attention->relations + (query - 1) * shapes + key - 1];
-}
-
 static void read_part(const RowWorld *w, const Heads *heads, int part, Head *lanes) {
   if (heads->count < LANES) memset(lanes, 0, (size_t)heads->entities * sizeof *lanes);
   for (int entity = 0; entity < heads->entities; entity++)
@@ -57,7 +49,7 @@ static void read_heads(const RowWorld *w, int first, Heads *heads) {
 
   for (int part = 0; part < 3; part++) read_part(w, heads, part, heads->part[part]);
   for (int query = 0; query < a->entities; query++)
-    for (int key = 0; key < a->entities; key++) heads->relations[query][key] = relations(w, query, key);
+    for (int key = 0; key < a->entities; key++) heads->relations[query][key] = (int32_t)row_relations(w, query, key);
 }
 
 /* ---- passes ------------------------------------------------------------------------------------------------------ */
