@@ -24,7 +24,7 @@ typedef enum StoreStatus {
   STORE_LOST,      /* "running" without a live process or heartbeat; derived, never written */
 } StoreStatus;
 enum { STORE_STATUSES = STORE_LOST + 1 };
-/* The statuses in the order in which all commands list them: what is done, what goes on, what needs attention. */
+/* The statuses in the order in which all commands list them: finished runs, active ones, those that need attention. */
 extern const StoreStatus store_status_order[STORE_STATUSES];
 const char *store_status_name(StoreStatus status);             /* "finished" */
 bool store_status_from_name(const char *name, StoreStatus *status);
