@@ -342,12 +342,14 @@ static void test_sets(void **state) {
   SimLevel level = small_level();
   SimLevelSet set;
   char path[512], list[1200], base[512];
+
   snprintf(base, sizeof base, "%s/set", test_directory);
   const char *const subs[] = {"set", "set/l", "set/m", "set/other", "set/empty"};
   for (int i = 0; i < 5; i++) {
     snprintf(path, sizeof path, "%s/%s", test_directory, subs[i]);
     assert_int_equal(mkdir(path, 0777), 0);
   }
+
   store_level("set/b.json", &level, path);
   store_level("set/a.json", &level, path);
   store_level("set/m/a.json", &level, path);
@@ -356,6 +358,7 @@ static void test_sets(void **state) {
   SimLevel large = level;
   assert_int_equal(sim_level_expand(&large, SIM_SIZE_L), CORE_OK);
   store_level("set/l/a.json", &large, path);
+
   if (sim_level_set_read(base, "", &set) != CORE_OK) fail_msg("%s", core_error_message());
   const char *const names[] = {"a", "b", "l/a", "m/a"};
   assert_int_equal(set.count, 4);
@@ -366,21 +369,26 @@ static void test_sets(void **state) {
     assert_int_equal(set.level[i].size.circles, 4);
   }
   sim_level_set_free(&set);
+
   snprintf(list, sizeof list, "%s/b.json+%s/m", base, base);
   assert_int_equal(sim_level_set_read(list, "", &set), CORE_OK);
   assert_int_equal(set.count, 2);
   assert_int_equal(set.size.polygons, 6);
   sim_level_set_free(&set);
+
   snprintf(list, sizeof list, "%s/a.json+%s/other/a.json", base, base);
   assert_int_equal(sim_level_set_read(list, "", &set), CORE_USAGE);
   assert_message("a second level named 'a'");
   assert_int_equal(set.count, 0);
+
   snprintf(list, sizeof list, "%s/empty", base);
   assert_int_equal(sim_level_set_read(list, "", &set), CORE_USAGE);
   assert_message("no level files");
+
   snprintf(list, sizeof list, "%s/a.json++", base);
   assert_int_equal(sim_level_set_read(list, "", &set), CORE_USAGE);
   assert_message("empty name");
+
   assert_int_equal(sim_level_set_read("", "", &set), CORE_USAGE);
   assert_message("env.levels is empty");
 }
@@ -393,6 +401,7 @@ static void test_shuffled_files(void **state) {
   SimLevel level = small_level(), shuffled[2];
   SimLevelSet set;
   char path[512], list[1100];
+
   store_level("x.json", &level, path);
   for (int i = 0; i < 3; i++) {
     snprintf(path, sizeof path, "%s/%s", test_directory, good[i]);
@@ -403,6 +412,7 @@ static void test_shuffled_files(void **state) {
     assert_memory_equal(&shuffled[0], &set.level[0], sizeof set.level[0]);
     sim_level_set_free(&set);
   }
+
   int moved = 0;
   for (int k = 0; k < 20; k++) {
     snprintf(list, sizeof list, "%s/x.json+%s/x.permute%d.json", test_directory, test_directory, k);
@@ -415,10 +425,12 @@ static void test_shuffled_files(void **state) {
     sim_level_set_free(&set);
   }
   assert_in_range(moved, 10, 19); /* with five slots for both bodies one in six keeps its slot */
+
   for (int i = 0; i < 4; i++) {
     snprintf(path, sizeof path, "%s/%s", test_directory, bad[i]);
     assert_int_equal(sim_level_set_read(path, "", &set), CORE_USAGE);
   }
+
   char *long_name = calloc(1, 600);
   snprintf(long_name, 600, "%s/%.58s.json", test_directory,
            "a23456789012345678901234567890123456789012345678901234567890");

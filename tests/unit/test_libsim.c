@@ -54,18 +54,22 @@ static void steps_are_those_of_a_batch(void **state) {
   outer.threads = 2;
   assert_int_equal(sim_morphology_set("all", "all", 24, &set), CORE_OK);
   assert_int_equal(sim_batch_create(&options, &set, &inside), CORE_OK);
+
   LibsimBatch *batch = make(outer, NULL);
   size_t length = (size_t)libsim_observation_length(batch), bytes = WORLDS * length * sizeof(float);
   assert_int_equal(length, sim_batch_observation_length(inside));
   assert_int_equal(libsim_actions(batch), SIM_ACTIONS);
+
   float *a = malloc(bytes), *b = malloc(bytes), reward[2][WORLDS];
   uint8_t actions[WORLDS * SIM_ACTIONS], done[2][WORLDS];
   int32_t level[2][WORLDS], threads = omp_get_max_threads();
   SimStepOut out = {.observations = a, .reward = reward[0], .done = done[0], .level = level[0]};
   LibsimStep outer_out = {.observations = b, .reward = reward[1], .done = done[1], .level = level[1]};
+
   sim_batch_reset(inside, a);
   assert_done(libsim_reset(batch, b));
   assert_memory_equal(a, b, bytes);
+
   for (uint32_t t = 0; t < STEPS; t++) {
     fill(actions, sizeof actions, t);
     sim_batch_step(inside, actions, &out);
@@ -75,10 +79,12 @@ static void steps_are_those_of_a_batch(void **state) {
     assert_memory_equal(done[0], done[1], sizeof done[0]);
     assert_memory_equal(level[0], level[1], sizeof level[0]);
   }
+
   memset(b, 0, bytes);
   assert_done(libsim_observe(batch, b));
   assert_memory_equal(a, b, bytes);
   assert_int_equal(omp_get_max_threads(), threads); /* the caller's setting is as it was */
+
   free(a), free(b);
   sim_batch_destroy(&inside);
   sim_level_set_free(&set);
@@ -130,12 +136,14 @@ static void done_tells_the_time_limit(void **state) {
     uint8_t actions[WORLDS * SIM_ACTIONS], done[2][WORLDS], solved[2][WORLDS];
     float reward[2][WORLDS];
     int32_t steps[2][WORLDS];
+
     assert_done(libsim_levels_random('s', 1, 0, 40, 0, &levels));
     options.dense_reward = 0;
     assert_done(libsim_create(&options, levels, &plain));
     options.dense_reward = 50, options.done_reason = 1;
     assert_done(libsim_create(&options, levels, &telling));
     libsim_levels_destroy(&levels);
+
     for (uint32_t t = 0; t < 10 * STEPS; t++) {
       fill(actions, sizeof actions, t);
       assert_done(libsim_step(plain, actions, &(LibsimStep){NULL, reward[0], done[0], solved[0], NULL, steps[0]}));
@@ -149,6 +157,7 @@ static void done_tells_the_time_limit(void **state) {
       assert_memory_equal(solved[0], solved[1], sizeof solved[0]);
       assert_memory_equal(steps[0], steps[1], sizeof steps[0]);
     }
+
     assert_true(late > 100 && others > 5 && misleading > 10);
     assert_int_equal(libsim_nonfinite(telling), 0);
     libsim_destroy(&plain), libsim_destroy(&telling);

@@ -152,12 +152,14 @@ static void test_few_ways(void **state) {
   const double tau = 0.5;
   AnalysisDraws draws = {0};
   (void)state;
+
   for (int k = 0; k < 3; k++) {
     AnalysisScores scores = {score + k, shapes[k], tasks[k]};
     if (k == 1) scores.score = score;
     AnalysisRanked ranked = analysis_ranked_create(&scores);
     double value[REPLICATES], above[REPLICATES], mean[3];
     uint32_t count[8], all = 0;
+
     for (int a = 0; a < ANALYSIS_AGGREGATES; a++) {
       AnalysisAggregate aggregate = (AnalysisAggregate)a;
       AnalysisInterval interval;
@@ -167,13 +169,16 @@ static void test_few_ways(void **state) {
         above[r] = 0;
         for (size_t i = 0; i < ranked.n; i++) above[r] += scores.score[i] > tau ? count[i] / (double)ranked.n : 0;
       }
+
       analysis_stratified_aggregates(&draws, &scores, &aggregate, 1, REPLICATES, 0.95, 4, &interval);
       assert_true(draws.distinct > 0 && draws.distinct * 4 <= REPLICATES);
       assert_true(interval.low == analysis_percentile(value, REPLICATES, (1 - 0.95) / 2));
       assert_true(interval.high == analysis_percentile(value, REPLICATES, (1 + 0.95) / 2));
+
       analysis_stratified_profile(&draws, &scores, &tau, 1, REPLICATES, 0.95, 4, &interval);
       assert_agrees(interval.low, analysis_percentile(above, REPLICATES, 0.025));
     }
+
     for (size_t d = 0; d < draws.distinct; d++) all += draws.weight[d];
     assert_int_equal(all, REPLICATES);
     analysis_ranked_free(&ranked);
