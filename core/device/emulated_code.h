@@ -18,7 +18,7 @@ typedef void CoreEmulatedLanded(const CoreDeviceThread *at, void *to, size_t byt
 
 /* Services that a body may use while it runs: barriers, ballots, tensor cores and copies (device_kernel.h), and the
  * launch's shared memory. `exchange` publishes up to CORE_EMULATED_EXCHANGE bytes of each thread of a warp, without a
- * barrier, and returns those of all, as many bytes apart, until the thread's next exchange. find_memory
+ * barrier, and returns those of all, CORE_EMULATED_EXCHANGE bytes apart, until the thread's next exchange. find_memory
  * finds the allocation of device memory that contains `address`, or returns 0. */
 typedef struct CoreEmulatedServices {
   void (*barrier)(const CoreDeviceThread *at);
@@ -35,7 +35,7 @@ typedef struct CoreEmulatedServices {
   int (*find_memory)(uint64_t address, uint64_t *first, uint64_t *end);
 } CoreEmulatedServices;
 
-enum { CORE_EMULATED_EXCHANGE = (4 * CORE_TILES_MAX + 2) * 4 };
+enum { CORE_EMULATED_EXCHANGE = (8 * CORE_TILES_MAX + 4) * 4 };
 const void *core_emulated_exchange(const CoreDeviceThread *at, const void *own, size_t bytes);
 void core_emulated_copy_wait(const CoreDeviceThread *at, int pending, CoreEmulatedLanded *landed);
 

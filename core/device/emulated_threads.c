@@ -110,44 +110,69 @@ uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned group, int vote
 
 /* ---- tensor cores: threads publish their operands, then each sums its own elements of the result ----------------- */
 
-/* Operands of all threads, of their last exchange and the one before. A thread begins the next but one only when all of
- * its warp have read those of this one. */
-typedef struct Tiles { uint32_t a[CORE_TILES_MAX][4], b[2]; } Tiles;
-static Tiles put_down[2][CORE_EMULATED_THREADS];
+/* What all threads published in their last exchange and the one before. A thread begins the next but one only when all
+ * of its warp have read this one. */
+static _Alignas(16) char published[2][CORE_EMULATED_THREADS * CORE_EMULATED_EXCHANGE];
 
 const void *core_emulated_exchange(const CoreDeviceThread *at, const void *own, size_t bytes) {
-  CORE_CHECK(the_group.kernel->group == CORE_GROUP_BLOCK && at->threads % 32 == 0 && bytes <= sizeof(Tiles));
-  Tiles *all = put_down[the_group.running->exchanges++ % 2];
-  memcpy(&all[at->thread], own, bytes);
+  CORE_CHECK(the_group.kernel->group == CORE_GROUP_BLOCK && at->threads % 32 == 0 && bytes <= CORE_EMULATED_EXCHANGE);
+  char *all = published[the_group.running->exchanges++ % 2];
+  memcpy(all + at->thread * CORE_EMULATED_EXCHANGE, own, bytes);
   wait_for_others(at, AT_EXCHANGE);
-  return &all[at->thread / 32 * 32];
+  return all + at->thread / 32 * 32 * CORE_EMULATED_EXCHANGE;
 }
 
-/* Returns element k of a row of 16 bf16, from the two pairs of the thread that holds it. */
-static float number_of(const uint32_t *low, const uint32_t *high, int k) {
-  const uint32_t pair = k < 8 ? *low : *high, bits = k % 2 ? pair & 0xffff0000 : pair << 16;
+/* One number of each of CORE_TILES_MAX tiles, which are multiplied at once. */
+typedef float Four __attribute__((vector_size(4 * CORE_TILES_MAX)));
+
+/* Operands of a thread as floats: element e of pair p, as core_device_multiply_tiles lists the pairs. */
+typedef struct Tiles { Four a[4][2]; float b[2][2]; } Tiles;
+_Static_assert(sizeof(Tiles) == CORE_EMULATED_EXCHANGE, "the largest exchange");
+
+static float float_of_bf16(uint32_t bits) {
   float x;
+  bits <<= 16;
   memcpy(&x, &bits, sizeof x);
   return x;
 }
 
 void core_device_multiply_tiles(const CoreDeviceThread *at, int count, float (*c)[4], int stride, uint32_t (*a)[4],
                                 const uint32_t *b) {
+  static uint32_t absent[4];
   const unsigned g = at->thread % 32 / 4, t = at->thread % 4;
-  Tiles own = {0};
+  const uint32_t *tile[CORE_TILES_MAX];
+  Tiles own;
   CORE_CHECK(count <= CORE_TILES_MAX);
-  memcpy(own.a, a, (size_t)count * sizeof *a);
-  memcpy(own.b, b, sizeof own.b);
+  for (int i = 0; i < CORE_TILES_MAX; i++) tile[i] = i < count ? a[i] : absent;
+  for (unsigned e = 0; e < 2; e++) {
+    const unsigned shift = 16 * e;
+    for (int p = 0; p < 4; p++)
+      own.a[p][e] = (Four){float_of_bf16(tile[0][p] >> shift), float_of_bf16(tile[1][p] >> shift),
+                           float_of_bf16(tile[2][p] >> shift), float_of_bf16(tile[3][p] >> shift)};
+    for (int p = 0; p < 2; p++) own.b[p][e] = float_of_bf16(b[p] >> shift);
+  }
   const Tiles *warp = core_emulated_exchange(at, &own, sizeof own);
 
-  for (int i = 0; i < count; i++)
-    for (unsigned element = 0; element < 4; element++)
-      for (int k = 0; k < 16; k++) {
-        const unsigned of_k = (unsigned)k % 8 / 2;
-        const uint32_t *left = warp[4 * g + of_k].a[i], *right = warp[4 * (2 * t + element % 2) + of_k].b;
-        c[i * stride][element] +=
-          number_of(&left[element / 2], &left[element / 2 + 2], k) * number_of(&right[0], &right[1], k);
+  /* Products are exact, and summed in the order of the terms k = 8 half + 2 pair + e. */
+  Four left = {0}, right = {0}, left_below = {0}, right_below = {0}; /* columns 2 t and 2 t + 1 of rows g and g + 8 */
+  for (int i = 0; i < count; i++) {
+    const float *sum = c[i * stride];
+    left[i] = sum[0], right[i] = sum[1], left_below[i] = sum[2], right_below[i] = sum[3];
+  }
+  for (unsigned half = 0; half < 2; half++) {
+    for (unsigned pair = 0; pair < 4; pair++) {
+      const Tiles *rows = &warp[4 * g + pair], *first = &warp[8 * t + pair], *second = first + 4;
+      for (unsigned e = 0; e < 2; e++) {
+        const Four row = rows->a[2 * half][e], below = rows->a[2 * half + 1][e];
+        left += row * first->b[half][e], right += row * second->b[half][e];
+        left_below += below * first->b[half][e], right_below += below * second->b[half][e];
       }
+    }
+  }
+  for (int i = 0; i < count; i++) {
+    float *sum = c[i * stride];
+    sum[0] = left[i], sum[1] = right[i], sum[2] = left_below[i], sum[3] = right_below[i];
+  }
 }
 
 /* ---- asynchronous copies: they read their source, and become visible, as late as a GPU may let them ------------- */

@@ -93,8 +93,8 @@ same=$(for file in sim/device/kernels_cuda trainer/ops/kernels/kernels_cuda; do 
   rm "$tap_dir"/section.*
 done)
 tap_check "all targets have the same PTX" "$same"
-races=$tap_dir/races
 part "physics: the pinned hash" on_a_device test_batch_bits
+races=$tap_dir/races
 part "physics with one thread per world" 'on_a_device_with_a_thread*' test_batch_bits
 part "worlds that become NaN" 'worlds_that_are*' test_batch_bits
 part "every function of ops.h, in every order of threads" '*' test_device_ops
@@ -113,15 +113,11 @@ part "generated and filtered levels" 'test_forward' test_level_device
 part "padded and entity observations" '*' test_observe
 part "every function of picture.h, and encoders of pixels" '*' test_device_picture
 part "an LSTM's steps, and trainings of policies with memory" '*' test_recurrent
-part "layers in bf16" 'test_forward' test_device_chain
-part "kernels of bf16 matrices of entities at every size" 'test_forward' test_device_entity_bf16
-part "entity encoders in bf16" 'test_forward' test_device_encoder
-part "the fused encoder at every size" 'test_forward' test_device_fused_encoder
 part "the noisy parabola, except for the last bits of its noise" '*' test_noisy_sgd
-for training in normalization curriculum sapg_in_shards queued_shards; do
+for training in normalization curriculum queued_shards; do
   part "a training: $training" "test_$training" test_device_training
 done
-for levels in device new_device filtered_device; do # levels of a set, new levels, filtered levels
+for levels in new_device filtered_device; do # new levels, filtered levels
   part "observations kept as states: $levels" "test_$levels" test_compact
 done
 tap_check "no race in the parts with the check" "$(grep '^race' "$tap_dir/races")"
@@ -154,6 +150,10 @@ else
   tap_skip "two ranks" "no MPI"
 fi
 if [ "${TEST_PTX:-}" = all ]; then
+  part "layers in bf16" 'test_forward' test_device_chain
+  part "kernels of bf16 matrices of entities at every size" 'test_forward' test_device_entity_bf16
+  part "entity encoders in bf16" 'test_forward' test_device_encoder
+  part "the fused encoder at every size" 'test_forward' test_device_fused_encoder
   part "physics in every order of threads, crowded worlds, the large hash" '*' test_batch_bits
   part "levels in the other order of threads" test_backward test_level_device
   part "layers in bf16 in the other order" test_backward test_device_chain

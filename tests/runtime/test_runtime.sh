@@ -16,11 +16,14 @@ export RUNTIME_PTXAS=$SWEEP_BUILD/obj/sim/device/kernels_cuda.ptxas:$SWEEP_BUILD
 unset CUDA_VISIBLE_DEVICES CORE_DEVICE RUNTIME_STAND_IN CUBLASLT_STAND_IN
 
 tap_run "the stand-in keeps CUDA's rules" 0 "PASSED" "$built/rules"
-longer=test_device_rollout # only in tests/long/test_runtime.sh, which sets TEST_RUNTIME=all
+# Longer programs run whole in tests/long/test_runtime.sh only, which sets TEST_RUNTIME=all.
+longer='test_device_rollout|test_device_training'
 [ "${TEST_RUNTIME:-}" != all ] || longer=none
 for program in $(grep -vE "test_batch_bits|test_level_device|$longer" tests/gpu/programs.txt); do # below
   tap_run "$program" 0 "PASSED" "$built/$program"
 done
+tap_run "trainings in each precision" 0 "PASSED" env TEST_ONLY='test_gpu*' "$built/test_device_training"
+tap_run "a queued training" 0 "PASSED" env TEST_ONLY=test_queued_sapg "$built/test_device_training"
 tap_run "physics: the CPU's hash" 0 "PASSED" env TEST_BITS=gpu_brief "$built/test_batch_bits"
 tap_run "the benchmark of the GPU runs" 0 "rollout_s_new_filtered_halves_2" env BENCH_SMALL=1 "$built/bench_device"
 for lacks in plain none some; do

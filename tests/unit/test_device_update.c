@@ -149,14 +149,14 @@ static void assert_same_vector(const Training *a, const float *x, const Training
 }
 
 /* Three iterations, the first of which measures: minibatches whose steps the host decides, one network after the other,
- * against queued ones, whose networks go side by side as far apart as streams may be. */
-static void compare(const Case *c) {
+ * against queued ones, whose networks go side by side as far apart as streams may be, in the first `count` orders. */
+static void compare(const Case *c, size_t count) {
   static const char *const orders[] = {"forward", "backward", "isolated"};
   setenv("TRAINER_QUEUE", "none", 1);
   Training *decided = made(c, "forward");
   unsetenv("TRAINER_QUEUE");
   StoreIteration want = iterate(decided, 3);
-  for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+  for (size_t i = 0; i < count; i++) {
     Training *queued = made(c, orders[i]);
     const StoreIteration got = iterate(queued, 3);
     const Agent *x = &decided->agent, *y = &queued->agent;
@@ -175,19 +175,19 @@ static void compare(const Case *c) {
 
 static void test_same_bits(void **state) {
   (void)state;
-  compare(&(Case){{"train.precision=bf16"}});
-  compare(&(Case){{"train.precision=bf16", "net.width=64", "net.depth=2"}});
-  compare(&(Case){{"train.precision=bf16", "net.activation=relu", "ppo.normalize_advantage=minibatch"}});
-  compare(&(Case){{"train.precision=bf16", "net.activation=silu", "net.depth=6", "net.width=16"}});
-  compare(&(Case){{"algo.name=ppo_ewma", "env.actions=continuous", "ppo.ratio_cap=10", "ppo.kl_penalty=0.1"}});
-  compare(&(Case){{"net.sharing=joint", "net.norm=layer", "env.actions=continuous", "net.action_head=gaussian"}});
-  compare(&(Case){{"train.precision=bf16", "net.sharing=shared"}});
+  compare(&(Case){{"train.precision=bf16"}}, 3);
+  compare(&(Case){{"train.precision=bf16", "net.width=64", "net.depth=2"}}, 2); /* isolated: test_device_mlp */
+  compare(&(Case){{"train.precision=bf16", "net.activation=relu", "ppo.normalize_advantage=minibatch"}}, 3);
+  compare(&(Case){{"train.precision=bf16", "net.activation=silu", "net.depth=6", "net.width=16"}}, 3);
+  compare(&(Case){{"algo.name=ppo_ewma", "env.actions=continuous", "ppo.ratio_cap=10", "ppo.kl_penalty=0.1"}}, 3);
+  compare(&(Case){{"net.sharing=joint", "net.norm=layer", "env.actions=continuous", "net.action_head=gaussian"}}, 3);
+  compare(&(Case){{"train.precision=bf16", "net.sharing=shared"}}, 3);
 }
 
 /* Shards of a deterministic run, a piece each. */
 static void test_same_bits_of_shards(void **state) {
   (void)state;
-  compare(&(Case){{"env.num=12", "comm.shards=4", "comm.deterministic=yes", "train.precision=bf16"}});
+  compare(&(Case){{"env.num=12", "comm.shards=4", "comm.deterministic=yes", "train.precision=bf16"}}, 3);
 }
 
 int main(void) {
