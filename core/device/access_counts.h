@@ -1,5 +1,5 @@
 /* Counts of the device memory that kernels read and write on the emulator, for tests/instruments. Kernel bodies are
- * compiled a second time with calls at every load and store (tests/instruments/counted.h; the Makefile has the
+ * compiled a second time with calls at every load and store (tests/instruments/cost.h; the Makefile has the
  * compiler's flags). Every four bytes of device memory count at most once per launch as read, and once as written, as
  * if a GPU's caches held all that a launch accesses; what a launch has written itself is not counted as read. Copies
  * and fills on the device count as the kernels "copy" and "fill". */

@@ -8,7 +8,6 @@
 #include "core/device/access_counts.h"
 #include "core/json.h"
 #include "core/memory.h"
-#include "tests/instruments/counted.h"
 #include "trainer/run/training.h"
 #include "trainer/update/minibatch.h"
 

@@ -6,6 +6,7 @@
 #define TESTS_COST_H
 #include "core/config/config.h"
 #include "core/device/device.h"
+#include "core/device/emulated_code.h"
 
 enum { COST_KERNELS_MAX = 1024 };
 
@@ -32,5 +33,9 @@ int cost_of(const CoreConfig *config, Cost *cost);
 double cost_bytes_per_transition(const Cost *cost);
 /* The command; argv[0] is its name. Returns a CORE_ code. */
 int instrument_cost(int argc, char **argv);
+
+/* Kernel bodies that count their loads and stores, each table ended by a NULL name. They are compiled a second time,
+ * with calls at every load and store (COUNTED_FLAGS of the Makefile). */
+extern const CoreEmulatedBody ops_counted_bodies[], sim_counted_bodies[];
 
 #endif

@@ -1,5 +1,5 @@
-/* Bodies of the trainer's kernels that count their loads and stores (counted.h). */
-#include "tests/instruments/counted.h"
+/* Bodies of the trainer's kernels that count their loads and stores (cost.h). */
+#include "tests/instruments/cost.h"
 
 #include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_bodies.h"

@@ -1,5 +1,5 @@
-/* Bodies of the kernels of sim/ that count their loads and stores (counted.h). */
-#include "tests/instruments/counted.h"
+/* Bodies of the kernels of sim/ that count their loads and stores (cost.h). */
+#include "tests/instruments/cost.h"
 
 #include "sim/device/kernels.h"
 #include "sim/device/kernels_bodies.h"

@@ -6,7 +6,6 @@
 #include "core/memory.h"
 #include "trainer/ops/device/device_internal.h"
 #include "tests/instruments/cost.h"
-#include "tests/instruments/counted.h"
 #include "training_tools.h"
 
 static const CoreEmulatedBody *const TABLES[] = {ops_counted_bodies, sim_counted_bodies};

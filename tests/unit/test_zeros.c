@@ -48,6 +48,22 @@ static void test_products_have_the_librarys_bits(void **unused) {
   free(x), free(b), free(before), free(own), free(theirs);
 }
 
+/* Sharing pays from three lines of a pattern on. */
+static void test_zeros_are_shared_by_three_lines(void **unused) {
+  if (library_with_small() == NULL) skip();
+
+  enum { ROWS = 12, COLUMNS = 8 };
+  float x[ROWS * COLUMNS];
+  CpuPatterns patterns;
+
+  for (int kinds = 1; kinds <= COLUMNS; kinds++) {
+    for (int i = 0; i < ROWS * COLUMNS; i++) x[i] = i % COLUMNS == i / COLUMNS % kinds ? 0 : 1;
+    cpu_zeros_find(x, ROWS, COLUMNS, 0, &patterns);
+    assert_int_equal(patterns.kinds, kinds);
+    assert_true(cpu_zeros_are_shared(&patterns, ROWS) == (kinds <= 4));
+  }
+}
+
 static void test_other_shapes_are_left(void **unused) {
   if (library_with_small() == NULL) skip();
   const float x[4] = {1, 0, 0, 1};
@@ -79,12 +95,15 @@ static void test_chains_have_the_same_bits(void **unused) {
   float *w = normals(3, CHAIN_IN * CHAIN_OUT, 0.1), *upstream = normals(4, CHAIN_ROWS * CHAIN_OUT, 1);
   Made *made = core_memory_allocate(sizeof *made), *want = core_memory_allocate(sizeof *want);
   uint32_t index[CHAIN_ROWS];
+
   put_zeros(1, source, CHAIN_ROWS, CHAIN_IN);
   for (uint32_t r = 0; r < CHAIN_ROWS; r++) index[r] = r * 7 % CHAIN_ROWS;
+
   for (int threads = 1; threads <= 3; threads += 2) {
     Ops *ops = make_ops(threads);
     CpuState *state = cpu_state(ops);
     ops->gather_rows(ops, source, index, plain, CHAIN_ROWS, CHAIN_IN);
+
     if (threads == 1) {
       const CpuLibrary library = *state->library, *before = state->library;
       CpuLibrary without = library;
@@ -93,13 +112,16 @@ static void test_chains_have_the_same_bits(void **unused) {
       pass(ops, plain, w, upstream, want);
       state->library = before;
     }
+
     pass(ops, plain, w, upstream, made);
     assert_memory_equal(made, want, sizeof *made);
+
     ops->gather_inputs(ops, source, index, x, CHAIN_ROWS, CHAIN_IN);
     assert_memory_equal(x, plain, size * sizeof *x);
     assert_true(state->inputs.has_zeros == state->library->has_small);
     pass(ops, x, w, upstream, made);
     assert_memory_equal(made, want, sizeof *made);
+
     for (size_t i = 0; i < size; i++) x[i] = (float)(i % 9) + 1; /* rows without zeros, in the same place */
     ops->gather_inputs(ops, x, NULL, x, CHAIN_ROWS, CHAIN_IN);
     assert_false(state->inputs.has_zeros);
@@ -111,6 +133,7 @@ static void test_chains_have_the_same_bits(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_products_have_the_librarys_bits),
+    cmocka_unit_test(test_zeros_are_shared_by_three_lines),
     cmocka_unit_test(test_other_shapes_are_left),
     cmocka_unit_test(test_chains_have_the_same_bits),
   };

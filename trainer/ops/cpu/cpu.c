@@ -9,7 +9,7 @@
 
 #include "core/device/arena.h"
 #include "core/memory.h"
-#include "trainer/ops/cpu/cpu_entity_internal.h"
+#include "trainer/ops/cpu/cpu_internal.h"
 #include "trainer/ops/cpu/cpu_image_internal.h"
 
 typedef struct CpuOps {

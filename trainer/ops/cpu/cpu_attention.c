@@ -1,7 +1,7 @@
 /* Masked attention among the shapes of a world (row_attention_internal.h) on the CPU. Threads take whole worlds. The
  * heads of a query are the lanes of vectors, each of which computes what row_attend() computes, bit by bit: no sum is
  * over heads. */
-#include "trainer/ops/cpu/cpu_entity_internal.h"
+#include "trainer/ops/cpu/cpu_internal.h"
 #include "trainer/ops/row_attention_internal.h"
 
 enum { QUERY, KEY, VALUE };

@@ -15,7 +15,6 @@ enum {
   PARTS_MAX = 64,        /* up to this number */
   CHAIN_WIDTHS = 4,       /* scratch holds this many layers of the maximum width */
   TRANSPOSE_ROWS = 16,    /* rows of a kernel that a thread transposes at a time */
-  FEWEST_ALIKE = 3,       /* mean rows of a zero pattern that make skipping zeros worthwhile: tiles of one are slow */
 };
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -119,9 +118,8 @@ static void multiply_x(const Run *run, int l, int block, int transposed, int m, 
     CpuPatterns own;
     const CpuPatterns *patterns = run->patterns ? &run->patterns[block][transposed] : &own;
     if (!run->patterns) cpu_zeros_find(x.data, transposed ? k : m, x.stride, transposed, &own);
-    const bool are_few = run->patterns || own.kinds * FEWEST_ALIKE <= m;
-    if (are_few && cpu_zeros_product(patterns, transposed, m, n, k, x.data, x.stride, b.data, b.stride, accumulate, c,
-                                     n))
+    if ((run->patterns || cpu_zeros_are_shared(&own, m)) &&
+        cpu_zeros_product(patterns, transposed, m, n, k, x.data, x.stride, b.data, b.stride, accumulate, c, n))
       return;
   }
   cpu_product(run->state, layer_method(run, l), transposed, 0, m, n, k, x, b, accumulate, c, n);

@@ -1,6 +1,6 @@
 /* Entity matrices on the CPU (entity.h): packing, pooling, messages and gates. Threads take whole rows of observations,
  * and a row's sums have one order, so the number of threads does not matter. Attention is in cpu_attention.c. */
-#include "trainer/ops/cpu/cpu_entity_internal.h"
+#include "trainer/ops/cpu/cpu_internal.h"
 #include "trainer/ops/row_entity_internal.h"
 
 #define FOR_ROWS(ops, row, count) \

@@ -8,6 +8,7 @@
 
 #include "trainer/ops/bf16.h"
 #include "trainer/ops/cpu/cpu_threads.h"
+#include "trainer/ops/entity.h"
 
 /* Computes one row-major product on the calling thread: C[m][n] = op(A) op(B) (+ C if accumulate); op transposes if
  * requested. lda, ldb, ldc: row lengths as stored. */
@@ -32,6 +33,9 @@ int cpu_library_has_tiles(const CpuLibrary *library);
 bool cpu_library_is_faster_in_bf16(const CpuLibrary *library);
 /* Formats version and kernels of a library on this processor: "oneDNN 2.6.3, avx2". buffer >= 128. */
 const char *cpu_library_describe(const CpuLibrary *library, char *buffer);
+/* cpu_library_bf16.c: returns oneDNN's product of bf16 matrices, or NULL: built without it, or no kernels for this
+ * processor. */
+CpuProductBf16 *cpu_library_dnnl_bf16_product(void);
 
 enum {
   CPU_ROWS = 128,         /* rows of a matrix that one thread processes at a time */
@@ -123,6 +127,9 @@ bool cpu_zeros_product(const CpuPatterns *patterns, int transposed, int m, int n
 void cpu_zeros_find(const float *x, int rows, int columns, int transposed, CpuPatterns *patterns);
 /* Whether rows of x [*][columns] have enough zeros for the two above to pay. index NULL: the first rows. */
 bool cpu_zeros_are_many(const CpuState *state, const float *x, const uint32_t *index, int rows, int columns);
+/* Whether enough of the lines share their zeros for cpu_zeros_product to pay. Inputs gathered in advance need no check:
+ * their zeros are those of their levels. */
+bool cpu_zeros_are_shared(const CpuPatterns *patterns, int lines);
 /* cpu_bf16.c */
 /* Parses TRAINER_BF16: *forced false if unset. CORE_USAGE: an unknown method, or one unavailable here. */
 int cpu_bf16_forced(const CpuLibrary *library, bool *forced, OpsBf16Method *method);
@@ -221,6 +228,12 @@ void cpu_q_policy(Ops *ops, float *q, int rows, int columns, double epsilon);
 void cpu_q_values(Ops *ops, const float *q, int rows, int columns, float *values);
 void cpu_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float *target, int rows, int columns, float *dq,
                 OpsValueSums *sums);
+/* cpu_entity.c: the sub-table of entity.h */
+extern const OpsEntity CPU_ENTITY;
+/* cpu_attention.c */
+void cpu_attend(Ops *ops, OpsRows x, const OpsAttention *attention, const float *qkv, float *out);
+void cpu_attend_backward(Ops *ops, OpsRows x, const OpsAttention *attention, const float *qkv, const float *dout,
+                         float *dqkv);
 /* cpu_lstm.c */
 extern const struct OpsRecurrent CPU_RECURRENT;
 /* cpu_vector.c */

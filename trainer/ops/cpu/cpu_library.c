@@ -2,7 +2,7 @@
  * thread. cpu_dense.c divides the work into blocks and distributes them over threads: blocks of fixed size give the
  * same bits for any number of threads, and measured faster than the libraries' own threading. Only this file and
  * cpu_library_bf16.c call the libraries. */
-#include "trainer/ops/cpu/cpu_library_internal.h"
+#include "trainer/ops/cpu/cpu_internal.h"
 #if CORE_HAS_DNNL
 #include <oneapi/dnnl/dnnl.h>
 #endif

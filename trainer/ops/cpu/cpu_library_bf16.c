@@ -2,7 +2,7 @@
  * primitive belongs to one shape and is expensive to create, so all are kept until the process ends: as many as
  * networks have shapes of layers, times the last, shorter blocks. Calls come from many threads at once; a primitive is
  * shared, its working memory is per thread. */
-#include "trainer/ops/cpu/cpu_library_internal.h"
+#include "trainer/ops/cpu/cpu_internal.h"
 
 #if CORE_HAS_DNNL
 #include <oneapi/dnnl/dnnl.h>

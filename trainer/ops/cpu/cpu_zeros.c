@@ -10,8 +10,10 @@
 #include "trainer/ops/cpu/cpu_internal.h"
 #include "trainer/ops/fast_math_internal.h"
 
-enum { SAMPLED_ROWS = 32 };
-static const double FEWEST_ZEROS = 0.2; /* share of zeros that makes skipping them worthwhile */
+/* Skipping zeros pays if at least this share of the factors is zero, and if lines share their pattern: tiles of one
+ * line are no faster than the library's product. */
+static const double ZEROS_SHARE_MIN = 0.2;
+enum { LINES_PER_KIND_MIN = 3, SAMPLED_ROWS = 32 };
 
 CPU_VECTOR static int zeros_in(const float *x, int n) {
   int zeros = 0;
@@ -25,7 +27,11 @@ bool cpu_zeros_are_many(const CpuState *state, const float *x, const uint32_t *i
   if (!state->library->has_small || columns > CPU_ZEROS_COLUMNS) return false;
   for (int r = 0; r < rows; r += step, seen += columns)
     zeros += zeros_in(x + (index ? index[r] : (size_t)r) * (size_t)columns, columns);
-  return (double)zeros >= FEWEST_ZEROS * (double)seen;
+  return (double)zeros >= ZEROS_SHARE_MIN * (double)seen;
+}
+
+bool cpu_zeros_are_shared(const CpuPatterns *patterns, int lines) {
+  return patterns->kinds * LINES_PER_KIND_MIN <= lines;
 }
 
 #if defined(__x86_64__) && CORE_HAS_DNNL
