@@ -72,39 +72,45 @@ draw() { # image, then the arguments of analyze
   cp "study/$1.svg" "$target/$picture.svg"
 }
 
-# A run a line: its settings, how it ended, DDR and the solve rates of its evaluations.
-runs_sql="SELECT run.id, (SELECT group_concat(DISTINCT sweep) FROM sweep_run WHERE run_id = run.id) AS sweeps,
-  json_extract(config, '$.algo.name') AS algorithm, json_extract(config, '$.ppo.com') AS com,
-  json_extract(config, '$.ppo.epsilon') AS epsilon, json_extract(config, '$.ppo.ddr_target') AS ddr_target,
-  json_extract(config, '$.ppo.ddr_schedule') AS ddr_schedule, json_extract(config, '$.ppo.epochs') AS epochs,
-  json_extract(config, '$.env.num') AS environments, json_extract(config, '$.ppo.num_minibatches') AS minibatches,
-  json_extract(config, '$.ppo.learning_rate') AS learning_rate, json_extract(config, '$.ppo.lr_schedule') AS lr_schedule,
-  json_extract(config, '$.scale.scheme') AS scheme, json_extract(config, '$.scale.factor') AS factor,
-  json_extract(config, '$.init.from') AS begun_from, json_extract(config, '$.init.restore') AS restored, run.seed, run.status,
-  run.transitions, round(run.train_seconds) AS seconds, printf('%.6g', (SELECT ddr FROM run_ddr WHERE run_id = run.id)) AS ddr,
-  (SELECT iif(count(grad_norm_actor) > 0, printf('%.6g', avg(grad_norm_actor)), '') FROM iteration
-    WHERE run_id = run.id AND iteration >= run.iteration - run.iteration / 4) AS grad_norm,
-  (SELECT group_concat(printf('%.4g', solve_rate), ' ') FROM (SELECT solve_rate FROM evaluation WHERE run_id = run.id
-    ORDER BY iteration)) AS solve_rates FROM run ORDER BY sweeps, algorithm, com, epsilon, epochs, environments, begun_from, run.seed"
+# A run a line: the given columns, its DDR, a mean over its last quarter, and the solve rates of its evaluations.
+export_runs() { # COLUMNS NAME MEAN CONDITION SOURCE ORDER: MEAN as NAME where CONDITION holds
+  sql "SELECT $1, printf('%.6g', (SELECT ddr FROM run_ddr WHERE run_id = run.id)) AS ddr,
+    (SELECT iif($4, printf('%.6g', $3), '') FROM iteration WHERE run_id = run.id AND iteration >= run.iteration - run.iteration / 4) AS $2,
+    (SELECT group_concat(printf('%.4g', solve_rate), ' ') FROM (SELECT solve_rate FROM evaluation WHERE run_id = run.id
+      ORDER BY iteration)) AS solve_rates FROM $5 ORDER BY $6"
+}
+sweeps="(SELECT group_concat(DISTINCT sweep) FROM sweep_run WHERE run_id = run.id) AS sweeps"
 
-# The same of study-ddr.md: the setting that differs from the usual ones, its value, and the late gradient noise scale.
-ddr_sql="SELECT (SELECT group_concat(DISTINCT sweep) FROM sweep_run WHERE run_id = run.id) AS sweeps, setting,
-  CASE WHEN setting <> '' THEN json_extract(config, '$.' || setting) END AS value, seed, id AS run, iteration, transitions,
-  printf('%.6g', (SELECT ddr FROM run_ddr WHERE run_id = run.id)) AS ddr,
-  (SELECT iif(sum(grad_square_actor) > 0, printf('%.6g', sum(grad_variance_actor) / sum(grad_square_actor)), '') FROM iteration
-    WHERE run_id = run.id AND iteration >= run.iteration - run.iteration / 4) AS noise_scale,
-  (SELECT group_concat(printf('%.4g', solve_rate), ' ') FROM (SELECT solve_rate FROM evaluation WHERE run_id = run.id
-    ORDER BY iteration)) AS solve_rates
-  FROM (SELECT *, CASE WHEN json_extract(config, '$.algo.name') = 'ppo_ewma' THEN 'ppo.com'
+# The study's runs, by their settings.
+export_study() {
+  export_runs "run.id, $sweeps,
+    json_extract(config, '$.algo.name') AS algorithm, json_extract(config, '$.ppo.com') AS com,
+    json_extract(config, '$.ppo.epsilon') AS epsilon, json_extract(config, '$.ppo.ddr_target') AS ddr_target,
+    json_extract(config, '$.ppo.ddr_schedule') AS ddr_schedule, json_extract(config, '$.ppo.epochs') AS epochs,
+    json_extract(config, '$.env.num') AS environments, json_extract(config, '$.ppo.num_minibatches') AS minibatches,
+    json_extract(config, '$.ppo.learning_rate') AS learning_rate, json_extract(config, '$.ppo.lr_schedule') AS lr_schedule,
+    json_extract(config, '$.scale.scheme') AS scheme, json_extract(config, '$.scale.factor') AS factor,
+    json_extract(config, '$.init.from') AS begun_from, json_extract(config, '$.init.restore') AS restored, run.seed, run.status,
+    run.transitions, round(run.train_seconds) AS seconds" \
+    grad_norm "avg(grad_norm_actor)" "count(grad_norm_actor) > 0" run \
+    "sweeps, algorithm, com, epsilon, epochs, environments, begun_from, run.seed"
+}
+
+# The runs of study-ddr.md, by the setting that differs from the usual ones, with the gradient noise scale.
+export_ddr() {
+  export_runs "$sweeps, setting, CASE WHEN setting <> '' THEN json_extract(config, '$.' || setting) END AS value, seed, id AS run,
+    iteration, transitions" noise_scale "sum(grad_variance_actor) / sum(grad_square_actor)" "sum(grad_square_actor) > 0" \
+    "(SELECT *, CASE WHEN json_extract(config, '$.algo.name') = 'ppo_ewma' THEN 'ppo.com'
     WHEN json_extract(config, '$.ppo.target_kl') > 0 THEN 'ppo.target_kl' WHEN json_extract(config, '$.ppo.kl_penalty') > 0 THEN 'ppo.kl_penalty'
     WHEN json_extract(config, '$.ppo.epochs') <> 8 THEN 'ppo.epochs' WHEN json_extract(config, '$.scale.factor') <> 1 THEN 'scale.factor'
     WHEN json_extract(config, '$.ppo.learning_rate') <> 1e-3 THEN 'ppo.learning_rate'
-    WHEN json_extract(config, '$.ppo.epsilon') <> 0.2 THEN 'ppo.epsilon' ELSE '' END AS setting FROM run) AS run
-  ORDER BY setting, 0 + value, seed"
+    WHEN json_extract(config, '$.ppo.epsilon') <> 0.2 THEN 'ppo.epsilon' ELSE '' END AS setting FROM run) AS run" \
+    "setting, 0 + value, seed"
+}
 draw_ddr() {
   cd "$root"
   draw ddr ddr-vs-solve results.db --sweep ddr_universal --budget 1500000 --measure final
-  sql "$ddr_sql" >"$target/ddr.csv"
+  export_ddr >"$target/ddr.csv"
   rm -rf study study.txt
 }
 
@@ -159,7 +165,7 @@ draw_all() {
   draw controller ddr-vs-solve results.db --sweep fig5_regularisation,ddr_target --budget 375000,750000,1500000 \
     --color-by algo.name,ppo.ddr_target,ppo.ddr_schedule
   draw controller-curves curves results.db --sweep ddr_target
-  sql "$runs_sql" >"$target/runs.csv"
+  export_study >"$target/runs.csv"
   verdicts >"$target/claims.txt"
   controller >"$target/controller.csv"
   rm -rf study study.txt
