@@ -58,7 +58,8 @@ static void set_missing(AnalysisClaimResult *f, const char *needed) {
   else snprintf(f->reason, sizeof f->reason, "needs %s", needed);
 }
 
-/* Removes runs without a score, cells with fewer than runs_min runs, and strata without cells. */
+/* Removes runs without a score, cells with fewer than runs_min runs, and strata without cells. What is kept moves down
+ * in place: a target index never exceeds the index that is read. */
 static void drop_small_cells(AnalysisCells *cells, size_t runs_min) {
   size_t kept = 0, strata = 0, run = 0;
 
@@ -407,13 +408,13 @@ size_t analysis_claims_correct(AnalysisClaimResult *results, size_t count) {
   return tested;
 }
 
-static bool is_selected(const AnalysisClaimsOptions *options, const AnalysisClaim *claim) {
+bool analysis_claim_is_selected(const AnalysisClaimsOptions *options, const AnalysisClaim *claim) {
   for (size_t i = 0; i < options->id_count; i++)
     if (strcmp(options->ids[i], claim->id) == 0) return true;
   return options->id_count == 0;
 }
 
-static int check_ids(const AnalysisClaimsOptions *options) {
+int analysis_claims_check_ids(const AnalysisClaimsOptions *options) {
   const char *names[CLAIMS];
   for (size_t c = 0; c < CLAIMS; c++) names[c] = claims[c].id;
   for (size_t i = 0; i < options->id_count; i++) {
@@ -422,7 +423,7 @@ static int check_ids(const AnalysisClaimsOptions *options) {
     if (known) continue;
     const char *near = core_text_nearest(options->ids[i], names, CLAIMS);
     return core_error(CORE_USAGE, "no claim %s%s%s", options->ids[i],
-                      near ? "; did you mean " : "; analyze claims lists them", near ? near : "");
+                      near ? "; did you mean " : "; analyze claims --list prints them", near ? near : "");
   }
   return CORE_OK;
 }
@@ -445,13 +446,13 @@ void analysis_claims_free(AnalysisClaimResult **results, size_t count) {
 int analysis_claims_test(StoreDatabase *database, const AnalysisSelection *selection,
                          const AnalysisRunMetrics *metrics, const AnalysisMembership *membership,
                          const AnalysisClaimsOptions *options, AnalysisClaimResult **results, size_t *count) {
-  int code = check_ids(options);
+  int code = analysis_claims_check_ids(options);
   AnalysisTable table = analysis_table_create(selection, metrics, options->all_runs ? NULL : membership);
   *results = core_memory_zero_allocate(CLAIMS, sizeof **results);
   *count = 0;
   for (size_t i = 0; i < CLAIMS; i++) {
     if (code != CORE_OK) break;
-    if (is_selected(options, &claims[i]))
+    if (analysis_claim_is_selected(options, &claims[i]))
       code = analysis_claim_test(database, options, &claims[i], &table, &(*results)[(*count)++]);
     else if (options->others) code = count_if_it_has_runs(&claims[i], &table, options->others);
   }

@@ -125,6 +125,11 @@ typedef struct AnalysisClaimsOptions {
   size_t *others;              /* receives the number of unselected claims with runs; NULL: not needed */
 } AnalysisClaimsOptions;
 
+/* Checks the options' ids. CORE_USAGE: an unknown one; the message names the nearest. */
+int analysis_claims_check_ids(const AnalysisClaimsOptions *options);
+/* Whether the options name the claim, or none. */
+bool analysis_claim_is_selected(const AnalysisClaimsOptions *options, const AnalysisClaim *claim);
+
 /* Whether the selection has runs of the claim, finished or not. */
 bool analysis_claim_has_runs(const AnalysisClaimResult *result);
 

@@ -162,7 +162,7 @@ static void print_totals(const Totals *totals, size_t count, bool is_corrected) 
     print_paragraph(&text);
   }
   if (totals->without_runs) {
-    core_text_appendf(&text, "%zu more claims have no runs here; --all lists them and the experiments that they need",
+    core_text_appendf(&text, "%zu more claims have no runs here; --list prints them and the experiments that they need",
                       totals->without_runs);
     print_paragraph(&text);
   }
@@ -210,11 +210,18 @@ static json_t *tasks_json(const AnalysisClaimResult *f) {
   return list;
 }
 
+/* Returns the claim itself, without a result. */
+static json_t *description_json(const AnalysisClaim *c) {
+  const char *limit = analysis_claim_limit(c);
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "id", c->id, "paper", c->paper,
+                   "figure", c->figure, "sentence", c->sentence, "data", c->data, "where", c->where, "test",
+                   c->test_name, "key", c->key, "second", c->second, "measure", analysis_measure_name(c->measure),
+                   "test_limit", analysis_test_limit(c->test), "limit", limit ? json_string(limit) : json_null());
+}
+
 static json_t *claim_json(const AnalysisClaimResult *f) {
   const AnalysisClaim *c = f->claim;
-  json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", c->id, "paper", c->paper, "figure",
-                             c->figure, "sentence", c->sentence, "data", c->data, "where", c->where, "test",
-                             c->test_name, "key", c->key, "measure", analysis_measure_name(c->measure));
+  json_t *object = description_json(c);
 
   json_t *found = json_pack(
     "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
@@ -269,13 +276,49 @@ typedef struct Options {
   CoreOptionList where, claim;
   double budget;
   int64_t looks;
-  bool json, correct, all;
+  bool json, correct, list;
 } Options;
 
-/* Removes claims without runs, unless the user wants them. Returns the number of the others. */
+static void print_description(const AnalysisClaim *c, CoreText *text) {
+  printf("%-12s", c->id);
+  core_text_clear(text);
+  core_text_appendf(text, "%s Fig. %s: %s.", c->paper, c->figure, c->sentence);
+  core_terminal_print_wrapped(stdout, core_text_string(text), 14, strlen(c->id) < 12 ? 12 : (int)strlen(c->id));
+
+  core_text_clear(text);
+  core_text_appendf(text, "%s of the %s", c->test_name, analysis_measure_label(c->measure));
+  if (*c->key) core_text_appendf(text, " by %s", c->key);
+  if (*c->second) core_text_appendf(text, " and %s", c->second);
+  core_text_appendf(text, ". Data: %s. It cannot tell %s.", c->data, analysis_test_limit(c->test));
+  if (analysis_claim_limit(c)) core_text_appendf(text, " Nor can it tell %s.", analysis_claim_limit(c));
+  core_terminal_print_wrapped(stdout, core_text_string(text), 14, 0);
+}
+
+/* Prints the claims of --list. CORE_USAGE: an unknown id. */
+static int list_claims(const Options *request) {
+  size_t count;
+  const AnalysisClaim *claims = analysis_claims_list(&count);
+  const AnalysisClaimsOptions wanted = {.ids = request->claim.items, .id_count = request->claim.count};
+  TRY(analysis_claims_check_ids(&wanted));
+
+  json_t *list = json_array();
+  CoreText text = {0};
+  for (size_t i = 0; i < count; i++) {
+    if (!analysis_claim_is_selected(&wanted, &claims[i])) continue;
+    if (request->json) json_array_append_new(list, description_json(&claims[i]));
+    else print_description(&claims[i], &text);
+  }
+
+  core_text_free(&text);
+  if (request->json) core_json_print(json_pack("{s:o}", "claims", list));
+  else json_decref(list);
+  return CORE_OK;
+}
+
+/* Removes claims without runs, unless the user names claims. Returns the number of the others. */
 static size_t drop_without_runs(const Options *request, AnalysisClaimResult *list, size_t count, Totals *totals) {
   size_t kept = 0;
-  if (request->all || request->claim.count > 0) return count;
+  if (request->claim.count > 0) return count;
   for (size_t i = 0; i < count; i++) {
     if (analysis_claim_has_runs(&list[i])) list[kept++] = list[i];
     else free(list[i].tasks);
@@ -294,6 +337,7 @@ static int run_claims(void *context, const char **operands, size_t operand_count
   size_t count = 0;
   const char *path = analysis_database_path(operands, operand_count);
   char root[CORE_PATH_MAX];
+  if (request->list) return list_claims(request);
   if (request->looks < 0 || request->looks > ANALYSIS_LOOKS_MAX)
     return core_error(CORE_USAGE, "--looks: expected 1 to %d", ANALYSIS_LOOKS_MAX);
   if (!(request->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a positive number of transitions");
@@ -345,7 +389,8 @@ int analysis_claims(int argc, char **argv) {
      "number of tests while seeds are added (default: 2 for extended sweeps, else 1)"},
     {"correct", 0, CORE_OPTION_FLAG, &request.correct, NULL,
      "correct the verdicts for testing all claims together (Holm 1979)"},
-    {"all", 0, CORE_OPTION_FLAG, &request.all, NULL, "list claims without runs, too"},
+    {"list", 0, CORE_OPTION_FLAG, &request.list, NULL,
+     "list all claims, the experiments that they need and what no verdict can tell; reads no database"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the claims as JSON"},
     {0}};
 

@@ -31,7 +31,7 @@ bool analysis_test_is_plateau(AnalysisTest test);
 AnalysisTestResult analysis_test_run(AnalysisTest test, const AnalysisTable *table, const AnalysisCells *cells,
                                      double margin, size_t *seeds);
 
-/* Returns the limit of a test, which completes "It cannot tell"; NULL: same as the previous test. */
+/* Returns the limit of a test, which completes "It cannot tell". Tests of a kind have the same address. */
 const char *analysis_test_limit(AnalysisTest test);
 /* Returns a limit of one claim in addition to its test's; NULL: none. */
 const char *analysis_claim_limit(const AnalysisClaim *claim);

@@ -127,8 +127,8 @@ static int select_claims(Study *study, CoreText *untestable) {
 
   study->testable = study->count;
   if (study->count > 0 || untestable->length > 0) return CORE_OK;
-  return core_error(CORE_USAGE, "no claim of the papers uses the sweep %s; analyze claims --all lists them with their "
-                                "sweeps", study->spec->name);
+  return core_error(CORE_USAGE, "no claim of the papers uses the sweep %s; analyze claims --list prints them with "
+                                "their sweeps", study->spec->name);
 }
 
 /* ---- spread ------------------------------------------------------------------------------------------------------ */

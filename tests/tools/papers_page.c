@@ -1,6 +1,6 @@
 /* Prints docs/papers.md: each figure of the papers with its environment and budget in the paper and here, our
- * assumptions, and its claims. Reads papers.def, claims.def, limits.def and the experiment files alone (`make docs`);
- * run it in the repository's root. Exits with 1 if one of them names something that another lacks. */
+ * assumptions, and the tests of its claims. Reads papers.def, claims.def, limits.def and the experiment files alone
+ * (`make docs`); run it in the repository's root. Exits with 1 if one of them names something that another lacks. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -394,21 +394,17 @@ static bool has_value(const Values *values, const char *text) {
   return false;
 }
 
-/* Prints the file's assumptions without the shared ones. */
-static void print_assumptions(const char *path, const Values *shared) {
+/* Appends the file's assumptions without the shared ones. */
+static void append_assumptions(const char *path, const Values *shared, CoreText *text) {
   Values own = {0};
-  CoreText text = {0};
+  bool is_first = true;
   read_assumptions(path, &own);
   for (size_t i = 0; i < own.count; i++) {
     if (has_value(shared, own.text[i])) continue;
-    core_text_appendf(&text, "%s%s", text.length ? "; " : "Assumed (p): ", own.text[i]);
+    core_text_appendf(text, "%s%s", is_first ? " Assumed (p): " : "; ", own.text[i]);
+    is_first = false;
   }
-  if (text.length) {
-    core_text_append(&text, ".");
-    putchar('\n');
-    print_wrapped(text.data);
-  }
-  core_text_free(&text);
+  if (!is_first) core_text_append(text, ".");
   values_free(&own);
 }
 
@@ -437,96 +433,17 @@ static const AnalysisPaper *home_of(const AnalysisClaim *claim) {
   return NULL;
 }
 
-/* Appends the link "[1a](#p000-fig-1a)" to figure "P000 Fig. 1a", with the text `shown`. */
-static void print_link(const char *title, const char *shown, CoreText *text) {
-  core_text_appendf(text, "[%s](#", shown);
-  for (const char *at = title; *at; at++) {
-    const char letter[2] = {*at == ' ' ? '-' : (char)tolower((unsigned char)*at), '\0'};
-    if (*at != '.') core_text_append(text, letter);
-  }
-  core_text_append(text, ")");
-}
-
-/* Returns the length of a claim's sentence without the last "[in brackets]", which say what of it is tested. */
-static size_t words_length(const AnalysisClaim *claim) {
-  const size_t length = strlen(claim->sentence);
-  const char *bracket = strrchr(claim->sentence, '[');
-  if (!bracket || bracket == claim->sentence || claim->sentence[length - 1] != ']') return length;
-  return (size_t)(bracket - claim->sentence);
-}
-
-/* Appends "- `com_low` (`LOW_PLATEAU`, final score by `ppo.com`): the sentence.". A sentence with the words of the
- * claim before it, which may be NULL, becomes "The same [in brackets]." */
-static void describe_claim(const AnalysisClaim *claim, const AnalysisClaim *before, CoreText *text) {
-  const char *key = *claim->key == '-' ? claim->key + 1 : claim->key;
-  core_text_appendf(text, "- `%s` (`%s`, %s", claim->id, claim->test_name, analysis_measure_label(claim->measure));
-  if (*key) core_text_appendf(text, " by `%.*s`", (int)strcspn(key, ":"), key);
-  if (*claim->second) {
-    const char *second = *claim->second == '-' ? claim->second + 1 : claim->second;
-    core_text_appendf(text, " and `%.*s`", (int)strcspn(second, ":"), second);
-  }
-  const size_t words = words_length(claim);
-  const bool repeats = before && claim->sentence[words] && words == words_length(before) &&
-                       strncmp(claim->sentence, before->sentence, words) == 0;
-  core_text_appendf(text, "): %s%s.", repeats ? "The same " : "", repeats ? claim->sentence + words : claim->sentence);
-}
-
-/* Whether two claims have the same limit. */
-static bool share_limit(const AnalysisClaim *a, const AnalysisClaim *b) {
-  const char *left = analysis_claim_limit(a), *right = analysis_claim_limit(b);
-  return left && right && strcmp(left, right) == 0;
-}
-
-/* Appends the limit of a claim unless the next claim has the same: the last of several says it for all. */
-static void append_limit(const AnalysisClaim *claim, size_t sharing, const AnalysisClaim *next, CoreText *text) {
-  const char *limit = analysis_claim_limit(claim);
-  if (!limit || (next && share_limit(claim, next))) return;
-  if (sharing > 1) core_text_appendf(text, " These %zu cannot tell %s.", sharing, limit);
-  else core_text_appendf(text, " It cannot tell %s.", limit);
-}
-
-/* Returns the first figure of the next claim after `index` that names `figure` and another figure first, or NULL. */
-static const AnalysisPaper *next_home(const AnalysisPaper *figure, size_t index, const AnalysisClaim *claims,
-                                      size_t count) {
-  for (size_t i = index + 1; i < count; i++)
-    if (speaks_of(&claims[i], figure) && home_of(&claims[i]) != figure) return home_of(&claims[i]);
-  return NULL;
-}
-
-/* Prints the claims of a figure: those whose first figure it is in full, the others as links. */
-static void print_claims(const AnalysisPaper *figure) {
-  size_t count, home_count = 0, sharing = 1;
+/* Appends the claims of a figure. */
+static void append_claims(const AnalysisPaper *figure, CoreText *text) {
+  size_t count;
   const AnalysisClaim *claims = analysis_claims_list(&count);
-  const AnalysisClaim **home = core_memory_resize(NULL, (count + 1) * sizeof *home);
-  CoreText text = {0}, others = {0};
+  bool is_first = true;
   for (size_t i = 0; i < count; i++) {
-    const AnalysisPaper *first = home_of(&claims[i]);
     if (!speaks_of(&claims[i], figure)) continue;
-    if (first == figure) {
-      home[home_count++] = &claims[i];
-      continue;
-    }
-    core_text_appendf(&others, "%s`%s`", others.length ? ", " : "- Also ", claims[i].id);
-    if (next_home(figure, i, claims, count) == first) continue;
-    core_text_append(&others, " (");
-    print_link(first->title, number_of(first->title), &others);
-    core_text_append(&others, ")");
+    core_text_appendf(text, "%s`%s` (`%s`)", is_first ? " Claims: " : ", ", claims[i].id, claims[i].test_name);
+    is_first = false;
   }
-  if (home_count || others.length) putchar('\n');
-  for (size_t i = 0; i < home_count; i++) {
-    core_text_clear(&text);
-    describe_claim(home[i], i > 0 ? home[i - 1] : NULL, &text);
-    sharing = i > 0 && share_limit(home[i], home[i - 1]) ? sharing + 1 : 1;
-    append_limit(home[i], sharing, i + 1 < home_count ? home[i + 1] : NULL, &text);
-    print_wrapped(text.data);
-  }
-  if (others.length) {
-    core_text_append(&others, ".");
-    print_wrapped(others.data);
-  }
-  free(home);
-  core_text_free(&text);
-  core_text_free(&others);
+  if (!is_first) core_text_append(text, ".");
 }
 
 /* ---- the page ---------------------------------------------------------------------------------------------------- */
@@ -583,28 +500,17 @@ static void print_experiments(const char *paper) {
   }
 }
 
-static void print_stand_in(const AnalysisPaperRuns *runs) {
-  CoreText text = {0};
-  if (!runs->stand_in[0]) return;
-  core_text_appendf(&text, "**Stand-in**: %s.", runs->stand_in);
-  putchar('\n');
-  print_wrapped(text.data);
-  core_text_free(&text);
-}
-
+/* Prints the list item of a figure. */
 static void print_figure(const AnalysisPaper *figure, const Values *shared) {
   const AnalysisPaperRuns *runs = runs_of(figure);
-  const AnalysisPaper *first = first_of(figure->experiment);
   CoreText text = {0};
-  printf("\n### %s\n\n", figure->title);
-  core_text_appendf(&text, "%c%s. `analyze %s`", toupper((unsigned char)figure->summary[0]), figure->summary + 1,
-                    figure->name);
-  print_wrapped(text.data);
-  if (runs && first == figure) {
-    print_stand_in(runs);
-    print_assumptions(runs->experiment, shared);
+  core_text_appendf(&text, "- **%s** `%s`: %s.", number_of(figure->title), figure->name, figure->summary);
+  if (runs && first_of(figure->experiment) == figure) {
+    if (runs->stand_in[0]) core_text_appendf(&text, " **Stand-in**: %s.", runs->stand_in);
+    append_assumptions(runs->experiment, shared, &text);
   }
-  print_claims(figure);
+  append_claims(figure, &text);
+  print_wrapped(text.data);
   core_text_free(&text);
 }
 
@@ -615,14 +521,14 @@ static void print_paper(const AnalysisPaperTitle *paper) {
   print_wrapped(paper->note);
   print_experiments(paper->key);
   print_shared(paper->key, &shared);
+  putchar('\n');
   for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++)
     if (is_of(figure->title, paper->key)) print_figure(figure, &shared);
   for (const AnalysisPaperAbsent *absent = analysis_paper_absents; absent->title; absent++) {
     if (!is_of(absent->title, paper->key)) continue;
     core_text_clear(&text);
-    core_text_appendf(&text, "%c%s. **Not drawn**: %s.", toupper((unsigned char)absent->summary[0]),
-                      absent->summary + 1, absent->reason);
-    printf("\n### %s\n\n", absent->title);
+    core_text_appendf(&text, "- **%s**: %s. **Not drawn**: %s.", number_of(absent->title), absent->summary,
+                      absent->reason);
     print_wrapped(text.data);
   }
   values_free(&shared);
@@ -642,22 +548,24 @@ static void print_tests(const AnalysisClaim *claims, size_t count) {
     CoreText names = {0}, directions = {0};
     const char *direction, *statistic = analysis_test_statistic(test, &direction);
     const char *limit = analysis_test_limit(test);
+    const bool is_limit_new = test == 0 || limit != analysis_test_limit(test - 1);
     const size_t length = strlen(statistic) - (statistic[strlen(statistic) - 1] == ',');
-    if (limit && !name_of(test, claims, count)) fault("limits.def speaks of a test that claims.def lacks", statistic);
+    if (is_limit_new && !name_of(test, claims, count))
+      fault("limits.def speaks of a test that claims.def lacks", statistic);
     for (;; test++) {
       const char *name = name_of(test, claims, count);
       if (name) {
         core_text_appendf(&names, "%s`%s`", names.length ? " " : "", name);
         core_text_appendf(&directions, "%s%s", directions.length ? "; " : "", direction);
       }
-      const bool is_last = test + 1 == ANALYSIS_TESTS || analysis_test_limit(test + 1) ||
+      const bool is_last = test + 1 == ANALYSIS_TESTS || analysis_test_limit(test + 1) != limit ||
                            strcmp(analysis_test_statistic(test + 1, &direction), statistic) != 0;
       if (is_last) break;
     }
     const char *condition = analysis_test_info(test < ANALYSIS_TESTS ? test : ANALYSIS_TESTS - 1)->condition;
     if (names.length)
       printf("| %s | %.*s | %s%s%s | %s |\n", names.data, (int)length, statistic, directions.data,
-             condition ? "; " : "", condition ? condition : "", limit ? limit : "as above");
+             condition ? "; " : "", condition ? condition : "", is_limit_new ? limit : "as above");
     core_text_free(&names);
     core_text_free(&directions);
   }
@@ -669,14 +577,15 @@ static const char intro[] =
   "generates this page from `analysis/figures/papers.def`, `analysis/claims/claims.def` and the experiment files.\n\n"
   "    sweep submit experiments/fig1a_com.ini --profile demo --wait    # the runs\n"
   "    analyze fig1a results.db                                        # the figure\n"
-  "    analyze claims results.db --claim com_low                       # a verdict on one claim\n\n"
+  "    analyze claims results.db --claim com_low                       # a verdict on one claim\n"
+  "    analyze claims --list                                           # the claims, and what no verdict can tell\n\n"
   "Each paper begins with a table of its experiments: environment, environments × steps, transitions and runs of the\n"
-  "paper and of ours, at full size, and [costs](#costs). Each figure has its command, and\n\n"
+  "paper and of ours, at full size, and [costs](#costs). Each figure has its name for `analyze`, and\n\n"
   "- **Stand-in**: what replaces an environment that is not available here;\n"
   "- *Assumed (p)*: values that the paper does not state. All others are the paper's, or the defaults of the code\n"
   "  that it names. The first lines of a file name further assumed defaults;\n"
-  "- its claims: id, [test](results.md#tests-of-claims), measure, setting, and the claim, with the paper's words in\n"
-  "  'quotes'.\n\n"
+  "- the [tests](results.md#tests-of-claims) of its claims. `analyze claims --list` has the claims in the paper's\n"
+  "  words, with measure, setting and experiments.\n\n"
   "## Tests\n\n"
   "| test | statistic | claimed | it cannot tell |\n|---|---|---|---|\n";
 
