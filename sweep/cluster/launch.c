@@ -141,7 +141,6 @@ static int process_array(SweepSubmission *s, SweepPendingBatch *batch, int64_t a
       case SWEEP_LAUNCH_SUBMIT: code = submit_array(s, &batch->split, array, &job.job, &batch->jobs[array]); break;
       case SWEEP_LAUNCH_TEST_ONLY: code = test_array(s, &job.job); break;
       case SWEEP_LAUNCH_PREVIEW: core_text_append(&preview->script, core_text_string(&job.script)); break;
-      case SWEEP_LAUNCH_DRY_RUN: break;
     }
   }
 
@@ -229,7 +228,6 @@ static int launch_batch(SweepSubmission *s, SweepPendingBatch *batch, int64_t nu
     case SWEEP_LAUNCH_SUBMIT: return submit_arrays(s, batch);
     case SWEEP_LAUNCH_TEST_ONLY: return process_array(s, batch, 0);
     case SWEEP_LAUNCH_PREVIEW: return preview_arrays(s, batch);
-    case SWEEP_LAUNCH_DRY_RUN: return CORE_OK;
   }
   return CORE_OK;
 }

@@ -18,8 +18,8 @@
 /* Effect of a launch. All modes except SWEEP_LAUNCH_SUBMIT leave the workspace and the queue unchanged. */
 typedef enum SweepLaunchMode {
   SWEEP_LAUNCH_SUBMIT,
-  SWEEP_LAUNCH_DRY_RUN,   /* print the batches and their cost */
-  SWEEP_LAUNCH_TEST_ONLY, /* also ask Slurm when the first array of each batch would start (sbatch --test-only) */
+  SWEEP_LAUNCH_TEST_ONLY, /* print the batches and their cost, and ask Slurm when the first array of each would start
+                             (sbatch --test-only) */
   SWEEP_LAUNCH_PREVIEW,   /* print nothing; generate the script of one array */
 } SweepLaunchMode;
 
@@ -34,7 +34,7 @@ typedef struct SweepLaunch {
   const char *root, *name;        /* workspace, sweep */
   SweepLaunchMode mode;
   SweepPreview *preview;          /* required with SWEEP_LAUNCH_PREVIEW, unused otherwise */
-  SlurmCluster *cluster;          /* NULL only in dry runs and previews */
+  SlurmCluster *cluster;          /* NULL only in previews */
   const SlurmSettings *settings;  /* settings of the whole sweep: account, slurm.after, max_running */
   const SweepResources *resources; /* resource sets of the blocks; NULL: all runs use `settings` */
   const size_t *run_sets;         /* [count] resource set of each run of sweep_launch_resubmit; NULL: the first */
@@ -57,7 +57,7 @@ typedef struct SweepLaunchResult {
   size_t orphans;                 /* due runs left out since their parent is neither done nor in a queue */
   char orphan[CORE_RUN_ID];       /* one such parent */
   size_t arrays, tasks;
-  int64_t batch;                  /* number of the first batch of this submission, also in a dry run */
+  int64_t batch;                  /* number of the first batch of this submission, also if nothing is submitted */
 } SweepLaunchResult;
 
 /* Submits the due runs of the grid. Prints a line per array. CORE_FAIL: another process is submitting this sweep, or

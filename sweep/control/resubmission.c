@@ -155,7 +155,7 @@ static int raise_memory(SlurmSettings *settings, const char *text, int64_t old_l
 
 /* Changes the settings of a resource set. indices: its runs. */
 static int change_set(const SweepResubmission *again, const SweepJobMap *job_map, const int64_t *indices, size_t count,
-                      bool record, SlurmSettings *settings) {
+                      SlurmSettings *settings) {
   const SweepSelection *selection = &again->selection;
   int64_t old_limit_mb = 0;
   for (size_t i = 0; i < count; i++) {
@@ -170,7 +170,7 @@ static int change_set(const SweepResubmission *again, const SweepJobMap *job_map
   if (again->time) TRY(slurm_settings_set(settings, "slurm.time", again->time));
 
   const int64_t new_limit_mb = again->mem ? slurm_settings_run_mem(settings) : 0;
-  TRY(sweep_usage_check_memory(selection->root, selection->name, indices, count, new_limit_mb, record));
+  TRY(sweep_usage_check_memory(selection->root, selection->name, indices, count, new_limit_mb));
   return slurm_settings_check(settings);
 }
 
@@ -184,7 +184,7 @@ static size_t list_members(const SweepGrid *part, const SweepResources *resource
   return count;
 }
 
-int sweep_resubmission_set_resources(const SweepResubmission *again, const SweepGrid *part, bool record,
+int sweep_resubmission_set_resources(const SweepResubmission *again, const SweepGrid *part,
                                      SweepResources *resources) {
   const SweepManifest *manifest = &again->selection.manifest;
   SweepJobMap job_map;
@@ -196,7 +196,7 @@ int sweep_resubmission_set_resources(const SweepResubmission *again, const Sweep
 
   for (size_t set = 0; set < resources->count && code == CORE_OK; set++) {
     const size_t count = list_members(part, resources, set, &ids, indices);
-    if (count > 0) code = change_set(again, &job_map, indices, count, record, &resources->sets[set]);
+    if (count > 0) code = change_set(again, &job_map, indices, count, &resources->sets[set]);
   }
 
   free(indices);

@@ -35,9 +35,9 @@ void sweep_resubmission_free(SweepResubmission *again);
 int sweep_resubmission_lift_stops(const SweepResubmission *again);
 
 /* Changes the resource sets of `part`, the grid of the chosen runs: the memory limit of their last submission, or what
- * --mem and --time request. record: stores limits that a run has exceeded, so that another attempt does not hide them.
+ * --mem and --time request. Stores limits that a run has exceeded, so that another attempt does not hide them.
  * CORE_USAGE: invalid, or a run has already exceeded that limit. */
-int sweep_resubmission_set_resources(const SweepResubmission *again, const SweepGrid *part, bool record,
+int sweep_resubmission_set_resources(const SweepResubmission *again, const SweepGrid *part,
                                      SweepResources *resources);
 
 #endif

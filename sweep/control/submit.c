@@ -36,7 +36,7 @@ enum { ROOM_POLL_S = 10 };
 typedef struct SubmitOptions {
   SweepCommon common;
   CoreOptionList where;
-  bool wait, force, no_start, local, dry_run, hold, no_check, trust, keep, json, same_environment;
+  bool wait, force, no_start, local, hold, no_check, trust, keep, json, same_environment;
   int64_t jobs;              /* 0: not set */
   const char *seeds;         /* NULL: no new seeds */
   SweepResubmission again;   /* chosen runs; none: all */
@@ -56,7 +56,6 @@ typedef struct Submission {
   const SweepGrid *part;     /* runs that --where selects */
 } Submission;
 
-static bool writes(const SubmitOptions *options) { return !options->dry_run; }
 static bool is_chosen(const SubmitOptions *options) { return sweep_resubmission_is_requested(&options->again); }
 
 /* ---- this machine ------------------------------------------------------------------------------------------------ */
@@ -128,8 +127,6 @@ static int submit_here(const Submission *s, size_t recorded) {
   const SubmitOptions *options = s->options;
   const SweepOutput *output = &options->output;
   size_t runs[SWEEP_CONDITIONS];
-  SweepQueueRequest request;
-  bool has_more_runs;
 
   TRY(sweep_missing_count(options->common.root, s->part, options->force, is_chosen(options), runs));
   sweep_output_set_count(output, "to_run", runs[SWEEP_NOT_SUBMITTED]);
@@ -138,10 +135,7 @@ static int submit_here(const Submission *s, size_t recorded) {
   sweep_output_set_count(output, "running", runs[SWEEP_RUNNING]);
   sweep_output_set_count(output, "stopped_by_rule", runs[SWEEP_STOPPED_BY_RULE]);
 
-  if (writes(options)) return start_here(s, recorded, runs);
-  if (runs[SWEEP_NOT_SUBMITTED] > 0) TRY(make_request(s, &request, &has_more_runs));
-  fprintf(output->out, "%zu runs would be started on this machine; nothing was written\n", runs[SWEEP_NOT_SUBMITTED]);
-  return CORE_OK;
+  return start_here(s, recorded, runs);
 }
 
 /* ---- Slurm ------------------------------------------------------------------------------------------------------- */
@@ -183,7 +177,7 @@ static void print_result(const Submission *s, const SweepLaunchResult *result) {
   if (result->submitted > 0)
     fprintf(out, "%s: %zu runs submitted in %zu array%s\n", name, result->submitted, result->arrays,
             result->arrays == 1 ? "" : "s");
-  else if (writes(s->options) && !result->waiting) fprintf(out, "nothing to submit\n");
+  else if (!result->waiting) fprintf(out, "nothing to submit\n");
   for (size_t i = 0; i < sizeof descriptions / sizeof *descriptions; i++) {
     const size_t count = result->runs[descriptions[i].condition];
     if (count > 0) fprintf(out, "  %zu %s\n", count, descriptions[i].text);
@@ -202,7 +196,6 @@ static int launch_once(const Submission *s, const SweepManifest *manifest, int64
   const SubmitOptions *options = s->options;
   const SweepLaunch launch = {.root = options->common.root,
                               .name = s->spec->name,
-                              .mode = writes(options) ? SWEEP_LAUNCH_SUBMIT : SWEEP_LAUNCH_DRY_RUN,
                               .cluster = s->cluster,
                               .settings = s->settings,
                               .resources = s->resources,
@@ -213,10 +206,10 @@ static int launch_once(const Submission *s, const SweepManifest *manifest, int64
                               .out = options->output.out,
                               .held = options->hold};
 
-  if (writes(options) && is_chosen(options)) TRY(sweep_resubmission_lift_stops(&options->again));
-  if (writes(options)) TRY(sweep_environment_record(launch.root, launch.name));
+  if (is_chosen(options)) TRY(sweep_resubmission_lift_stops(&options->again));
+  TRY(sweep_environment_record(launch.root, launch.name));
   const int code = sweep_launch_grid(&launch, s->part, manifest, result);
-  if (writes(options)) sweep_cluster_status_clear_cache();
+  sweep_cluster_status_clear_cache();
   report_counts(&options->output, result);
 
   if (code != CORE_OK && result->submitted + result->rejected > 0)
@@ -224,7 +217,7 @@ static int launch_once(const Submission *s, const SweepManifest *manifest, int64
                       result->submitted, result->rejected, core_error_message());
   TRY(code);
 
-  if (writes(options) && result->waiting == 0) TRY(end_extension(s, s->part));
+  if (result->waiting == 0) TRY(end_extension(s, s->part));
   print_result(s, result);
   return CORE_OK;
 }
@@ -247,7 +240,7 @@ static int submit_to_slurm(const Submission *s, const SweepManifest *manifest) {
     SweepLaunchResult result;
     TRY(launch_once(s, manifest, first_batch, &result));
     if (result.waiting > 0 && !options->wait) return report_waiting(s, result.waiting);
-    if (!options->wait || !writes(options)) return CORE_OK;
+    if (!options->wait) return CORE_OK;
     const bool is_queue_full = result.waiting > 0 && result.submitted + result.runs[SWEEP_QUEUED] == 0;
     if (is_queue_full) sleep(ROOM_POLL_S); /* with other jobs of this user */
     const int code = sweep_wait_on_slurm(options->common.root, s->part, options->output.out);
@@ -258,11 +251,9 @@ static int submit_to_slurm(const Submission *s, const SweepManifest *manifest) {
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
-/* Merges the runs into the manifest and registers them, unless nothing is to be written. The caller frees the
- * manifest, also after an error. */
+/* Merges the runs into the manifest and registers them. The caller frees the manifest, also after an error. */
 static int record_runs(const Submission *s, SweepManifest *manifest, SweepManifestChange *change) {
   const SweepCommon *common = &s->options->common;
-  if (!writes(s->options)) return sweep_manifest_merge(common->root, s->grid, manifest, change);
   TRY(sweep_extension_begin(common->root, s->spec->name, common->extra_seeds, common->extra_seed_count));
   TRY(sweep_manifest_record(common->root, s->grid, manifest, change));
   return sweep_register_runs(common->root, s->spec, s->grid, manifest);
@@ -305,7 +296,7 @@ static int submit_runs(const Submission *s) {
   report_runs(s, &manifest, &change);
   if (s->cluster) code = submit_to_slurm(s, &manifest);
   else if (!options->no_start) code = submit_here(s, manifest.count);
-  else code = writes(options) ? end_extension(s, s->grid) : CORE_OK;
+  else code = end_extension(s, s->grid);
 out:
   sweep_manifest_free(&manifest);
   return code;
@@ -322,7 +313,7 @@ static int check(const Submission *s) {
   TRY(sweep_searches_check(s->part));
   TRY(sweep_duplicates_check(s->part));
   const SweepCodeChoice choice = {.trust = options->trust, .force = options->force, .keep = options->keep,
-                                  .dry_run = !writes(options), .out = options->output.out};
+                                  .out = options->output.out};
   TRY(sweep_code_admit(options->common.root, s->part, &choice));
 
   if (options->no_check) return CORE_OK;
@@ -360,7 +351,7 @@ static int admit_programs(const SubmitOptions *options, const SweepSpec *spec) {
 static int propose(const SubmitOptions *options, SweepSpec *spec) {
   const SweepOutput *output = &options->output;
   size_t proposed = 0;
-  if (!writes(options) || is_chosen(options)) return CORE_OK;
+  if (is_chosen(options)) return CORE_OK;
   TRY(admit_programs(options, spec));
   TRY(sweep_wave_propose(options->common.root, spec, &proposed));
   if (spec->search_count > 0) sweep_output_set_count(output, "proposed", proposed);
@@ -376,7 +367,7 @@ static int propose(const SubmitOptions *options, SweepSpec *spec) {
 /* Applies --mem and --time to the resources of the chosen runs, which Slurm has had at least once or gets now. */
 static int change_resources(const Submission *s, SweepResources *resources) {
   const SweepResubmission *again = &s->options->again;
-  if (s->cluster) return sweep_resubmission_set_resources(again, s->part, writes(s->options), resources);
+  if (s->cluster) return sweep_resubmission_set_resources(again, s->part, resources);
   if (!again->mem && !again->time) return CORE_OK;
   return core_error(CORE_USAGE, "--%s is a limit of Slurm jobs, and these runs start on this machine, which has none",
                     again->mem ? "mem" : "time");
@@ -461,7 +452,6 @@ static int submit_and_report(SubmitOptions *options, SweepSpec *spec) {
   *output = sweep_output_open(options->json);
   sweep_output_set(output, "sweep", core_json_text(spec->name));
   sweep_output_set(output, "root", core_json_text(options->common.root));
-  sweep_output_set(output, "dry_run", json_boolean(!writes(options)));
   const int code = submit_waves(options, spec);
   sweep_output_set(output, "error", code == CORE_OK ? json_null() : core_json_text(core_error_message()));
   sweep_output_close(output);
@@ -491,7 +481,7 @@ static int submit(void *context, const char **operands, size_t count) {
   options->again.runs = operands + 1;
   options->again.run_count = count - 1;
   TRY(check_options(options));
-  TRY(writes(options) ? sweep_common_make(&options->common) : sweep_common_open(&options->common));
+  TRY(sweep_common_make(&options->common));
 
   int code = options->seeds ? sweep_seeds_add(&options->common, operands[0], options->seeds, &seeds) : CORE_OK;
   if (code == CORE_OK) code = sweep_common_spec(&options->common, operands[0], &spec);
@@ -546,8 +536,6 @@ int sweep_submit(int argc, char **argv) {
     {"hold", 0, CORE_OPTION_FLAG, &parsed.hold, NULL, "queue the runs held; sweep hold --off lets them start"},
     {"no-start", 0, CORE_OPTION_FLAG, &parsed.no_start, NULL, "record the manifest and start nothing"},
     {"local", 0, CORE_OPTION_FLAG, &parsed.local, NULL, "run on this machine even if Slurm is available"},
-    {"dry-run", 'n', CORE_OPTION_FLAG, &parsed.dry_run, NULL,
-     "print what would be submitted and its cost; write nothing"},
     {"no-check", 0, CORE_OPTION_FLAG, &parsed.no_check, NULL,
      "do not check with the trainer whether the runs can start"},
     {"trust", 0, CORE_OPTION_FLAG, &parsed.trust, NULL,

@@ -227,7 +227,7 @@ int sweep_code_admit_text(const char *root, const SweepSpec *spec, const SweepCo
   const bool is_new = code == CORE_USAGE;
   if (is_new && choice->out) {
     fprintf(choice->out, "%s: %s:\n", spec->name,
-            choice->trust && !choice->dry_run ? "trusted from now on" : "--trust would accept this");
+            choice->trust ? "trusted from now on" : "--trust would accept this");
     sweep_trust_print(spec, choice->out);
     fflush(choice->out);
   }
@@ -235,7 +235,7 @@ int sweep_code_admit_text(const char *root, const SweepSpec *spec, const SweepCo
     core_error_clear();
     code = CORE_OK;
   }
-  if (code == CORE_OK && !choice->dry_run) code = sweep_trust_accept(root, spec);
+  if (code == CORE_OK) code = sweep_trust_accept(root, spec);
   return code;
 }
 
@@ -244,7 +244,7 @@ int sweep_code_admit(const char *root, const SweepGrid *grid, const SweepCodeCho
   CoreText text = {0};
   store_code_clear_cache(); /* files may have changed since */
   TRY(sweep_code_admit_text(root, grid->spec, choice));
-  TRY(sweep_code_check_trust(grid, choice->trust && !choice->dry_run));
+  TRY(sweep_code_check_trust(grid, choice->trust));
 
   int code = sweep_code_compare(root, grid, &codes);
   const bool has_changed = codes.finished + codes.unfinished > codes.kept;
@@ -258,7 +258,7 @@ int sweep_code_admit(const char *root, const SweepGrid *grid, const SweepCodeCho
     sweep_code_describe_mapping(&codes, &text);
     core_warn("%s: %s", grid->spec->name, core_text_string(&text));
   }
-  if (code == CORE_OK && has_changed && choice->keep && !choice->dry_run) code = record_kept(root, grid, &codes);
+  if (code == CORE_OK && has_changed && choice->keep) code = record_kept(root, grid, &codes);
 
   core_text_free(&text);
   sweep_code_free(&codes);

@@ -46,12 +46,11 @@ void sweep_code_free(SweepCodeChanges *codes);
 /* Options of the user about code. */
 typedef struct SweepCodeChoice {
   bool trust, force, keep;
-  bool dry_run; /* records nothing */
-  FILE *out;    /* gets a text that is not trusted yet; NULL: none */
+  FILE *out; /* gets a text that is not trusted yet; NULL: none */
 } SweepCodeChoice;
 
-/* Checks that the text of the sweep is trusted (sweep/spec/trust.h), and accepts it unless dry_run: what starts runs
- * looks for it in the user's list. CORE_USAGE: it is not, and `trust` is not set. */
+/* Checks that the text of the sweep is trusted (sweep/spec/trust.h), and accepts it: what starts runs looks for it in
+ * the user's list. CORE_USAGE: it is not, and `trust` is not set. */
 int sweep_code_admit_text(const char *root, const SweepSpec *spec, const SweepCodeChoice *choice);
 /* Checks that runs of the grid may start; trusts the sweep (sweep/spec/trust.h) and its code, and accepts other code
  * by `choice`. CORE_USAGE: the sweep or its code is not trusted, or runs were made by other code and neither `force`

@@ -295,13 +295,13 @@ static bool is_measured(const SweepUsage *usage) {
 }
 
 int sweep_usage_check_memory(const char *root, const char *name, const int64_t *indices, size_t count,
-                             int64_t limit_mb, bool record) {
+                             int64_t limit_mb) {
   SweepUsage usage;
   TRY(sweep_usage_read(root, name, &usage));
   int code = CORE_OK;
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     const SweepRunUsage *run = &usage.run[indices[i]];
-    if (record) code = sweep_run_memory_record_oom(root, run->id, run->memory.exceeded_mb);
+    code = sweep_run_memory_record_oom(root, run->id, run->memory.exceeded_mb);
     if (code == CORE_OK && limit_mb > 0 && limit_mb <= run->memory.exceeded_mb)
       code = core_error(CORE_USAGE, "--mem: %lldM is too little: run %s ran out of memory at %lldM; use --mem %lldM",
                         (long long)limit_mb, run->id, (long long)run->memory.exceeded_mb,

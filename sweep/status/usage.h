@@ -54,9 +54,9 @@ int sweep_usage_read_settings(const char *root, const char *name, const char *id
 double sweep_usage_efficiency(double useful_s, double spent_s);
 
 /* Checks that limit_mb (0: not checked) is above the limits that the runs `indices` have exceeded. CORE_USAGE: it is
- * not. record: stores the exceeded limit of each run, so that another attempt does not hide it. */
+ * not. Stores the exceeded limit of each run, so that another attempt does not hide it. */
 int sweep_usage_check_memory(const char *root, const char *name, const int64_t *indices, size_t count,
-                             int64_t limit_mb, bool record);
+                             int64_t limit_mb);
 
 /* Appends a line per suggested time limit or memory. Lower limits are suggested only when all runs have ended and all
  * of their processes were measured. */

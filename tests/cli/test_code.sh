@@ -56,7 +56,7 @@ sweep_here() { sweep "$1" "$study/walk.ini" --root "$root" "${@:2}"; }
 tap_run "a plan names the module that is not trusted, with the hash of its file" 0 "walk.py (BLAKE2b $(hash_of "$study/walk.py"))" sweep_here plan
 tap_run "and its imports from the same directory" 0 "rewards.py (BLAKE2b $(hash_of "$study/rewards.py"))" sweep_here plan
 tap_run "and says so in JSON" 0 '"untrusted"' sweep_here plan --json
-for words in "submit --local --wait" "submit --dry-run" "submit --no-check --local --wait"; do
+for words in "submit --local --wait" "submit --no-check --local --wait"; do
   tap_run "sweep $words refuses it" 2 "that you have not trusted" sweep_here $words
 done
 nothing_ran "none of this has run it"
@@ -123,7 +123,6 @@ tap_run "a Python at home that is none is named" 2 "env.python = ~: $HOME is not
 tap_run "also without HOME" 2 "env.python = ~/none: $(getent passwd "$(id -u)" | cut -d: -f6)/none is not a program" \
   env -u HOME sweep plan "$study/other.ini" --root "$root" --set "env.python=~/none"
 tap_run "a plan does not start a Python that is not trusted" 0 "env.python = $tap_dir/other_python brings code" sweep plan "$study/other.ini" --root "$root"
-tap_run "nor does a try" 2 "that you have not trusted" sweep submit "$study/other.ini" --root "$root" --dry-run
 tap_run "nor a submission" 2 "that you have not trusted" sweep submit "$study/other.ini" --root "$root" --local --wait
 nothing_ran "it has not run"
 tap_run "the user's own is trusted" 0 "the trainer would start it" env SWEEP_PYTHON="$tap_dir/other_python" sweep plan "$study/other.ini" --root "$root"
@@ -149,7 +148,6 @@ sed -i 's/== 10)$/== 0)/' "$study/rewards.py"
 tap_run "a plan says which runs other code made" 0 "other code   2 finished runs were made by other code (rewards.py changed); --force starts them over, --keep accepts the mix" walk plan --trust
 tap_run "in JSON too" 0 '"differs": "rewards.py changed"' walk plan --json
 tap_run "nothing is submitted in addition" 2 "2 finished runs were made by other code (rewards.py changed); --force" walk submit --local --wait
-tap_run "nor in a try" 2 "made by other code" walk submit --local --dry-run
 tap_run "nor is a seed added" 2 "made by other code" sweep submit walk --seeds 3 --root "$root" --local --wait
 tap_check "which leaves the sweep as it was" "$([ "$(ls -d "$root"/runs/*/* | wc -l)" = 2 ] && [ ! -e "$root/sweeps/walk/extended" ] || ls "$root"/sweeps/walk)"
 tap_run "both answers at once are none" 2 "exclude each other" walk submit --local --force --keep

@@ -120,7 +120,6 @@ tap_run "and then one run that begins from it" 0 "3 finished, 1 pending" "${part
 queue() { printf '%s\n' jobs=1 force=0 executor=0 asked=1 "$@" >"$tap_dir/part/sweeps/$(cd "$tap_dir/part/sweeps" && ls)/queued"; }
 queue where=grid=parents
 tap_run "--force of a part is refused while other runs are queued" 2 "--force would apply to all or none of them" "${part[@]}" --force --where grid=switched --where seed=1
-tap_run "also with --dry-run" 2 "sweep stop" "${part[@]}" --force --where grid=switched --where seed=1 --dry-run
 queue where=nothing=1
 "${part[@]}" --where grid=switched --where seed=0 --wait >"$tap_dir/out" 2>&1
 tap_run "a queued condition that cannot be read starts no run" 0 "3 finished, 1 pending" sweep status --root "$tap_dir/part"
@@ -129,7 +128,7 @@ queue where=grid=parents
 tap_run "a part continues the runs queued earlier" 0 "the runs queued earlier continue, too" "${part[@]}" --where grid=switched --where seed=0 --wait
 tap_run "and starts those of its own" 0 "4 finished" sweep status --root "$tap_dir/part"
 printf '[sweep]\nname = waves\nseeds = 1\n[search s]\nmethod = tpe\nstartup = 4\ntrials = 10\nppo.epochs = 1 .. 4\n' >"$tap_dir/waves.ini"
-tap_run "a part of a search in waves is refused with --dry-run" 2 "runs as a whole" sweep submit "$tap_dir/waves.ini" --root "$root" --local --no-check --where seed=0 --dry-run
+tap_run "a part of a search in waves is refused" 2 "runs as a whole" sweep submit "$tap_dir/waves.ini" --root "$root" --local --no-check --where seed=0
 for bad in 'run:{ppo.com=8' 'run:{}@5' 'run:{ppo.con=8}@5' 'run:{ppo.com=8}x' 'run:{ppo.com=eight}' 'run:{init.restore=all}'; do
   sed "s/^init.from.*/init.from = $bad/" "$tap_dir/switch.ini" >"$tap_dir/bad.ini"
   tap_run "init.from = $bad is refused" 2 "init.from = run:{" sweep plan "$tap_dir/bad.ini" --root "$root"

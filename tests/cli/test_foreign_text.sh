@@ -34,7 +34,7 @@ look() { # COMMAND...: its output goes to a file
   { (LC_ALL=C; printf '# %q\n' "$*"); timeout 60 "$@" 2>&1 < /dev/null; } > "o.$i"
 }
 for command in "status" "status mine" "status mine --runs" "status mine --failed" "status --json" "collect" "collect --rebuild" \
-  "status mine --cost" "annotate mine" "annotate mine/0" "plan mine" "submit mine --dry-run" "submit mine --failed --dry-run" \
+  "status mine --cost" "annotate mine" "annotate mine/0" "plan mine" \
   "rm mine --dry-run" "rm mine --checkpoints --dry-run" "doctor" "check mine"; do look sweep $command --root w; done
 tap_check "states and annotations" "$(unsafe o.*)"
 tap_check "letters of all alphabets, marks and emoji stay" "$(grep -qF "$kept" o.2 || cat o.2)"
@@ -82,8 +82,8 @@ timeout 60 sweep submit "$odd/mine.ini" --root "$odd/refused" --wait --trust > o
 timeout 60 sweep submit mine.ini --root plain --wait --trust > /dev/null 2>&1; sweep collect --root plain > /dev/null 2>&1; mv plain "$odd/w"
 look sweep status --root "$odd"
 mkdir "$odd/empty"; look sweep status --root "$odd/empty"
-for command in "status" "status --runs" "collect" "collect --rebuild" "plan mine" "submit mine --dry-run --local" "doctor" "bundle mine -o $odd/b.zst" \
-  "status mine --cost" "rm mine --dry-run" "rm mine --checkpoints --dry-run" "annotate mine --tag x" "stop" "hold mine" "submit mine --failed --dry-run"; do look sweep $command --root "$odd/w"; done
+for command in "status" "status --runs" "collect" "collect --rebuild" "plan mine" "doctor" "bundle mine -o $odd/b.zst" \
+  "status mine --cost" "rm mine --dry-run" "rm mine --checkpoints --dry-run" "annotate mine --tag x" "stop" "hold mine"; do look sweep $command --root "$odd/w"; done
 look sweep plan "$odd/mine.ini" --root "$odd/w"; look sweep plan "$odd/mine.ini" --root "$odd/none"
 look sweep submit "$odd/mine.ini" --root "$odd/made" --no-start
 look sweep unbundle "$odd/b.zst" "$odd/u"

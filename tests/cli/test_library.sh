@@ -136,7 +136,6 @@ submit() { sweep submit "$tap_dir/sweep.ini" --root "$root" --local --wait "$@";
 tap_run "a plan names the code, and its hash" 0 "brings code that you have not trusted: $library (BLAKE2b $(b2sum -l 128 "$library" | cut -c1-32))" plan
 tap_run "and a submit refuses it" 2 "pass --trust once" submit
 tap_run "with --no-check too" 2 "pass --trust once" submit --no-check
-tap_run "and a try" 2 "pass --trust once" submit --dry-run --trust
 tap_result "nothing has run" "$([ ! -e "$root/runs" ]; echo $?)"
 tap_run "once trusted it runs" 0 "" submit --trust
 tap_run "the user's list has it" 0 "$library" cat "$XDG_CONFIG_HOME/sweep/trusted"

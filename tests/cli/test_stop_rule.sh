@@ -67,7 +67,6 @@ cd - >/dev/null || exit 1
 
 # ---- taking it up
 tap_run "it has not failed" 0 "study: nothing to submit: no run has failed or was lost" sweep submit study --failed
-tap_run "--by-rule --dry-run" 0 "1 runs would be started on this machine; nothing was written" sweep submit study --by-rule --dry-run
 tap_run "a run that was not stopped" 0 "nothing to start: 1 runs are finished" sweep submit study 1
 tap_run "by name it is taken up" 0 "study: 1 runs to do" sweep submit study "${run:0:8}"
 tap_wait 120 idle study

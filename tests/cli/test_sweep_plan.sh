@@ -141,7 +141,7 @@ tap_run "a sweep that is not there" 2 "there is no sweep 'nothing' in" plan noth
 tap_run "no argument" 2 "usage: sweep plan" plan
 tap_run "the same file twice adds nothing" 0 "good                    24      0" plan good.ini good.ini
 tap_run "a run of a sweep that was not submitted" 2 "there is no sweep 'good'" sweep submit good.ini good.ini --root "$root"
-tap_run "--seeds takes more seeds" 0 "good: 36 runs, " sweep submit --seeds 3 good.ini --local --dry-run --root "$root"
+tap_run "--seeds takes more seeds" 0 "good: 36 runs, " sweep submit --seeds 3 good.ini --local --no-start --root "$tap_dir/seeds"
 tap_run "--seeds wants them" 2 "--seeds needs a value: --seeds N" sweep submit good.ini --root "$root" --seeds
 tap_run "an unknown profile" 2 "good.ini has no [profile dmo]; did you mean demo?" plan good.ini --profile dmo
 tap_run "an unknown option" 2 "did you mean --profile?" plan good.ini --profle demo
@@ -183,7 +183,7 @@ tap_check "more seeds have more power, and as many are needed" \
 tap_simulate "$tap_dir/simulated" 4 3; sweep collect --root "$tap_dir/simulated" >/dev/null
 tap_expect "the spread is that of the workspace's runs" 0 "ddr_levers .*none .*0.0[0-9]* \([1-9][0-9]* runs\)" \
   sweep plan "$experiments/ddr_levers.ini" --power --root "$tap_dir/simulated"
-tap_run "power of a file that no claim uses is refused" 2 "no claim of the papers uses the sweep good; analyze claims --all" plan good.ini --power
+tap_run "power of a file that no claim uses is refused" 2 "no claim of the papers uses the sweep good; analyze claims --list" plan good.ini --power
 tap_run "power is of one file" 2 "power is of one file; found 2 files" plan good.ini good.ini --power
 
 # ---- around an existing sweep

@@ -26,8 +26,6 @@ tap_run "they survive sweep submit FILE" 0 "a: 8 runs, 0 new in the manifest" sw
 tap_run "sweep plan FILE shows them" 0 "seeds        4 (0, 1, 2, 7; 2 by --seeds)" sweep plan a.ini
 tap_run "so does sweep plan NAME" 0 "seeds        4 (0, 1, 2, 7)" sweep plan a
 tap_run "--set names the seeds, and no others count" 0 "seeds        1 (0)" sweep plan a.ini --set sweep.seeds=1
-tap_run "a dry run records nothing" 0 "a: 10 runs" sweep submit a --seeds 4 --dry-run --local
-tap_run "still" 0 "a: 8 runs" sweep submit a.ini --no-start
 tap_check "the frozen file holds the original once" "$(n=$(grep -c 'The original file' "$root/sweeps/a/sweep.ini"); [ "$n" = 1 ] || echo "$n")"
 said=$(sweep submit a --seeds 4 --no-start --json 2>/dev/null | tool json new)
 tap_check "--seeds --json says how many are new" "$([ "$said" = 2 ] || echo "$said")"

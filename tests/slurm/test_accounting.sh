@@ -37,8 +37,8 @@ sweep hold --off many >/dev/null
 tap_run "--wait continues until all are done" 0 "12 finished" submit many --wait
 counts many 12 20
 experiment small 8 20 "qos = small" "time = 00:10:00"
-tap_run "a quality of service has limits too" 0 "may have 3 jobs in the queue" submit small --dry-run
-tap_run "on a task's processor time as well" 0 "(MaxTRESMinsPerJob), these request 0.1667: none would start" submit small --dry-run
+tap_run "a quality of service has limits too" 0 "may have 3 jobs in the queue" sweep plan "$tap_dir/small.ini"
+tap_run "on a task's processor time as well" 0 "(MaxTRESMinsPerJob), these request 0.1667: none would start" sweep plan "$tap_dir/small.ini"
 experiment strange 2 20 "account = nobody"
 tap_run "an account that is not ours is Slurm's to refuse" 1 "Invalid account" submit strange
 

@@ -76,10 +76,10 @@ for words in "6 finished" "2 orphaned" "1 failed" "orphaned: its parent run $bad
 done
 tap_run "a child alone is not submitted" 0 "2 start from runs that are neither done nor in a queue ($bad)" \
   sweep submit broken $(fresh_status broken --csv | grep orphaned | cut -d, -f2)
-tap_check "submit --json prints its plan" "$([ "$(sweep submit broken "$bad" --dry-run --json 2>/dev/null | tool json run | tr ',' '\n' | wc -l)" = 3 ] ||
-  sweep submit broken "$bad" --dry-run --json)"
 rm "$tap_dir/bad"
-tap_run "the parent takes its children along" 0 "3 runs submitted" sweep submit broken "$bad"
+said=$(sweep submit broken "$bad" --json 2>/dev/null)
+tap_check "the parent takes its children along" \
+  "$([ "$(tool json submitted <<<"$said")" = 3 ] && [ "$(tool json run <<<"$said" | tr ',' '\n' | wc -l)" = 3 ] || echo "$said")"
 tap_wait 300 queue_empty
 counts broken 9 20
 
