@@ -58,10 +58,11 @@ static bool parse_tensor(const unsigned char *next, const unsigned char *end, do
       *value = core_protobuf_real(&field);
       elements++;
     } else if (is_integer) {
-      const unsigned char *packed = field.bytes;
+      const unsigned char *packed = field.bytes, *packed_end = packed + field.size;
       varint = field.integer;
-      if (field.wire == CORE_PROTOBUF_LENGTH && !core_protobuf_next_varint(&packed, packed + field.size, &varint))
-        return false;
+      if (field.wire == CORE_PROTOBUF_LENGTH &&
+          (!core_protobuf_next_varint(&packed, packed_end, &varint) || packed != packed_end))
+        return false; /* damaged, or several elements */
       *value = (double)(int64_t)varint;
       elements++;
     }

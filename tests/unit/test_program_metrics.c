@@ -380,8 +380,9 @@ static void append_record(CoreText *file, CoreText *event) {
   core_text_free(event);
 }
 
-/* kind: 0 simple_value, 1 a tensor with float_val, 2 one with tensor_content. */
+/* kind: 0 simple_value, 1 a tensor with float_val, 2 one with tensor_content, 3 one with `value` packed integers. */
 static void append_scalar(CoreText *file, int64_t step, const char *tag, float value, int kind) {
+  static const unsigned char integers[] = {7, 8, 9};
   CoreText event = {0}, summary = {0}, item = {0}, tensor = {0};
   core_protobuf_double(&event, 1, 1.7e9);
   core_protobuf_int(&event, 2, step);
@@ -389,6 +390,7 @@ static void append_scalar(CoreText *file, int64_t step, const char *tag, float v
   core_protobuf_int(&tensor, 1, 1);
   if (kind == 1) core_protobuf_bytes(&tensor, 5, &value, sizeof value);
   if (kind == 2) core_protobuf_bytes(&tensor, 4, &value, sizeof value);
+  if (kind == 3) core_protobuf_bytes(&tensor, 10, integers, (size_t)value);
   if (kind == 0) core_protobuf_float(&item, 2, value);
   else core_protobuf_message(&item, 8, &tensor);
   core_text_free(&tensor);
@@ -418,6 +420,7 @@ static void test_events(void **state) {
   ProgramSink sink = new_sink();
   CoreText bytes = {0};
   char path[CORE_PATH_MAX], list[CORE_PATH_MAX], runs[CORE_PATH_MAX];
+
   snprintf(runs, sizeof runs, "%s", path_of("runs/a"));
   assert_int_equal(core_files_make_directories(runs), CORE_OK);
   assert_int_equal(core_files_path(path, "%s/events.out.tfevents.0.old", runs), CORE_OK);
@@ -425,29 +428,36 @@ static void test_events(void **state) {
   append_scalar(&bytes, 1, "old", 1, 0);
   write_bytes(path, &bytes, 0, bytes.length);
   snprintf(list, sizeof list, "%s", path_of("metrics.1.files"));
+
   assert_int_equal(program_events_open(path_of("runs"), NULL, list, &events), CORE_OK);
   core_text_clear(&bytes);
   append_version(&bytes);
   append_scalar(&bytes, 10, "charts/return", 1.5f, 0);
   append_scalar(&bytes, 10, "losses/kl", 0.25f, 1);
+  append_scalar(&bytes, 10, "one", 1, 3);
+  append_scalar(&bytes, 10, "several", 3, 3); /* no scalar */
   append_scalar(&bytes, 10, "charts/return", 2.5f, 2); /* twice at one step: two records */
   append_scalar(&bytes, 20, "charts/return", NAN, 0);
+
   assert_int_equal(core_files_path(path, "%s/events.out.tfevents.1.new", runs), CORE_OK);
   const size_t torn = bytes.length - 3;
   write_bytes(path, &bytes, 0, torn);
   assert_int_equal(program_events_read(events, false, &sink), CORE_OK);
-  check_taken("charts/return=1.5 losses/kl=0.25 step=10\ncharts/return=2.5 step=10\n");
+  check_taken("charts/return=1.5 losses/kl=0.25 one=7 step=10\ncharts/return=2.5 step=10\n");
+
   write_bytes(path, &bytes, torn, bytes.length);
   assert_int_equal(program_events_read(events, true, &sink), CORE_OK);
   check_taken("charts/return=nan step=20\n");
   program_events_close(&events);
+
   /* A later reader finds the same file, and not the old one. */
   assert_int_equal(program_events_open(path_of("runs"), NULL, list, &events), CORE_OK);
   bytes.data[bytes.length - 1] ^= 1; /* the last record's checksum */
   write_bytes(path, &bytes, 0, bytes.length);
   assert_int_equal(program_events_read(events, true, &sink), CORE_OK);
-  check_taken("charts/return=1.5 losses/kl=0.25 step=10\ncharts/return=2.5 step=10\n");
+  check_taken("charts/return=1.5 losses/kl=0.25 one=7 step=10\ncharts/return=2.5 step=10\n");
   assert_int_equal(sink.damaged, 1);
+
   program_events_close(&events);
   program_sink_free(&sink);
   core_text_free(&bytes);
@@ -518,15 +528,18 @@ static void test_shared_events(void **state) {
   ProgramSink sink = new_sink();
   CoreText bytes = {0};
   char list[CORE_PATH_MAX], shared[CORE_PATH_MAX], host[256] = "";
+
   snprintf(shared, sizeof shared, "%s", path_of("shared"));
   snprintf(list, sizeof list, "%s", path_of("metrics.shared.files"));
   assert_int_equal(core_files_make_directories(shared), CORE_OK);
   assert_int_equal(gethostname(host, sizeof host - 1), 0);
+
   const pid_t child = fork();
   if (child == 0) {
     execle("/bin/sleep", "sleep", "60", NULL, (char *const[]){"SWEEP_RUN=00112233aabbccdd", NULL});
     _exit(127);
   }
+
   assert_int_equal(program_events_open(shared, "00112233aabbccdd", list, &events), CORE_OK);
   const long long now = (long long)core_clock_unix_s();
   append_version(&bytes);
@@ -534,20 +547,24 @@ static void test_shared_events(void **state) {
   write_named(&bytes, shared, now, host, child + 1);
   write_named(&bytes, shared, now, "elsewhere", child);
   write_named(&bytes, shared, now - 3600, host, child);
+
   core_text_clear(&bytes);
   append_version(&bytes);
   append_scalar(&bytes, 10, "return", 1.5f, 0);
   write_named(&bytes, shared, now, host, child);
+
   for (int i = 0; i < 1000 && program_events_files(events) == 0; i++) { /* until the child has its environment */
     assert_int_equal(program_events_read(events, false, &sink), CORE_OK);
     usleep(10000);
   }
+
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
   append_scalar(&bytes, 20, "return", 2.5f, 0); /* written last, read after the process has ended */
   write_named(&bytes, shared, now, host, child);
   assert_int_equal(program_events_read(events, true, &sink), CORE_OK);
   check_taken("return=1.5 step=10\nreturn=2.5 step=20\n");
+
   program_events_close(&events);
   program_sink_free(&sink);
   core_text_free(&bytes);
