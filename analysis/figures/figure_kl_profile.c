@@ -300,30 +300,33 @@ static int draw(const Profiles *p) {
   return analysis_figure_write(&p->context, plot, query, interval_kind, &csv);
 }
 
-/* Prints the KL at the start, middle and end of an iteration, by group and phase. */
+/* Adds a group's cells in one phase: label, phase, number of runs, and the KL of each kind. */
+static void print_row(const Profiles *p, size_t panel, size_t group, int phase, CoreTable *table) {
+  core_table_cell(table, "%s", p->groups.groups[group].label);
+  core_table_cell(table, "%g %%", 100 * phases[phase]);
+  for (int kind = 0; kind < p->kinds; kind++) {
+    AnalysisMeanLine line = make_line(p, panel, group, phase, kind);
+    if (kind == 0) core_table_cell(table, "%zu", line.count);
+    analysis_mean_line_cells(&line, 3, table);
+    analysis_mean_line_free(&line);
+  }
+}
+
+/* Prints the KL at the start and end of an iteration, by group and phase. */
 static void print_table(const Profiles *p) {
   static const char *const headers[] = {"panel", "configuration",    "phase", "runs", "consecutive: first", "last",
                                         "reference: first", "last", "limit: first", "last"};
 
-  const bool panels = panel_count(p) > 1;
+  const bool has_panels = panel_count(p) > 1;
   const size_t columns = sizeof headers / sizeof *headers - (size_t)(2 * (KINDS - p->kinds));
-  CoreTable *table = core_table_create(headers + !panels, columns - !panels);
+  CoreTable *table = core_table_create(headers + !has_panels, columns - !has_panels);
 
-  for (size_t i = 0; i < panel_count(p) * p->groups.count * PHASES; i++) {
-    const int phase = (int)(i % PHASES);
-    const size_t g = i / PHASES % p->groups.count, panel = i / PHASES / p->groups.count;
-
-    if (panels) core_table_cell(table, "%s", panel_name(p, panel));
-    core_table_cell(table, "%s", p->groups.groups[g].label);
-    core_table_cell(table, "%g %%", 100 * phases[phase]);
-
-    for (int kind = 0; kind < p->kinds; kind++) {
-      AnalysisMeanLine line = make_line(p, panel, g, phase, kind);
-      if (kind == 0) core_table_cell(table, "%zu", line.count);
-      analysis_mean_line_cells(&line, 3, table);
-      analysis_mean_line_free(&line);
-    }
-  }
+  for (size_t panel = 0; panel < panel_count(p); panel++)
+    for (size_t g = 0; g < p->groups.count; g++)
+      for (int phase = 0; phase < PHASES; phase++) {
+        if (has_panels) core_table_cell(table, "%s", panel_name(p, panel));
+        print_row(p, panel, g, phase, table);
+      }
 
   core_table_print(table, stdout);
   core_table_destroy(&table);

@@ -166,25 +166,26 @@ static AnalysisInterval score_interval(const AnalysisReport *report, size_t grou
                                  analysis_measure_range(measure, report->measured, room->run, n));
 }
 
-static void add_means(const AnalysisReport *report, json_t *root) {
+/* Adds runs, scores with intervals and other means of each configuration. */
+static void add_configurations(const AnalysisReport *report, json_t *root) {
   static const struct { const char *key; AnalysisMeasure measure; } means[] = {
     {"ddr", ANALYSIS_MEASURE_ddr}, {"kl", ANALYSIS_MEASURE_kl}, {"speed", ANALYSIS_MEASURE_speed}};
   json_t *list = json_array();
   const size_t runs = report->selection.count + 1;
 
-  Room whole = {.members = analysis_grouping_members(&report->groups, report->selection.count),
-                .value = core_memory_allocate(runs * sizeof(double)),
-                .task = core_memory_allocate(runs * sizeof(size_t)),
-                .run = core_memory_allocate(runs * sizeof(size_t)),
-                .task_of = core_memory_allocate(runs * sizeof(size_t))}, *room = &whole;
+  Room room = {.members = analysis_grouping_members(&report->groups, report->selection.count),
+               .value = core_memory_allocate(runs * sizeof(double)),
+               .task = core_memory_allocate(runs * sizeof(size_t)),
+               .run = core_memory_allocate(runs * sizeof(size_t)),
+               .task_of = core_memory_allocate(runs * sizeof(size_t))};
 
-  room->tasks = analysis_tasks_find(&report->selection, room->task_of);
+  room.tasks = analysis_tasks_find(&report->selection, room.task_of);
   for (size_t g = 0; g < report->groups.count; g++) {
     json_t *object = json_object();
     size_t ended = 0, censored = 0;
-    for (size_t i = room->members.first[g]; i < room->members.first[g + 1]; i++) {
-      ended += report->measured[room->members.run[i]].ended;
-      censored += report->measured[room->members.run[i]].censored;
+    for (size_t i = room.members.first[g]; i < room.members.first[g + 1]; i++) {
+      ended += report->measured[room.members.run[i]].ended;
+      censored += report->measured[room.members.run[i]].censored;
     }
 
     set_text(object, "label", report->groups.groups[g].label);
@@ -192,19 +193,19 @@ static void add_means(const AnalysisReport *report, json_t *root) {
     set_number(object, "ended", (double)ended);
     set_number(object, "censored", (double)censored);
 
-    json_object_set_new(object, "final", interval_of(score_interval(report, g, ANALYSIS_MEASURE_final, room)));
-    json_object_set_new(object, "best", interval_of(score_interval(report, g, ANALYSIS_MEASURE_best, room)));
+    json_object_set_new(object, "final", interval_of(score_interval(report, g, ANALYSIS_MEASURE_final, &room)));
+    json_object_set_new(object, "best", interval_of(score_interval(report, g, ANALYSIS_MEASURE_best, &room)));
     for (size_t m = 0; m < sizeof means / sizeof *means; m++)
-      set_number(object, means[m].key, score_interval(report, g, means[m].measure, room).center);
+      set_number(object, means[m].key, score_interval(report, g, means[m].measure, &room).center);
 
     json_array_append_new(list, object);
   }
 
-  analysis_members_free(&room->members);
-  free(room->value);
-  free(room->task);
-  free(room->run);
-  free(room->task_of);
+  analysis_members_free(&room.members);
+  free(room.value);
+  free(room.task);
+  free(room.run);
+  free(room.task_of);
   json_object_set_new(root, "configurations", list);
 }
 
@@ -244,7 +245,7 @@ static void add_differences(const AnalysisReport *report, json_t *root) {
 }
 
 void analysis_report_add_configurations(const AnalysisReport *report, json_t *section) {
-  add_means(report, section);
+  add_configurations(report, section);
   add_differences(report, section);
 }
 

@@ -16,7 +16,6 @@
 #include "trainer/rollout/rollout_internal.h"
 #include "trainer/wrappers/action.h"
 
-
 typedef struct Statistic { void *data; size_t bytes; } Statistic;
 
 /* Lists the statistics that rollouts change. */
@@ -55,22 +54,23 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
                   config->env.normalize_rewards_gamma, worlds, shards->global_worlds, arena);
   rollout->reward_scale.clips = strcmp(config->env.clip_rewards, "sign") == 0;
 
+  /* Storage in another form keeps only the last observations as floats. */
   const size_t block = n * (size_t)rollout->features;
+  const char *label = "last observations [worlds][features]";
+  size_t float_blocks = 1;
   rollout->is_compact = strcmp(config->train.observation_storage, "state") == 0;
   if (rollout->is_compact) {
     compact_register(&rollout->compact, config, env, steps, worlds, arena);
-    CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
   } else if (frames_apply(env, rollout->device)) {
     frames_register(&rollout->frames, env, steps, worlds, arena);
-    CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
   } else if (rollout->pipeline.is_half) {
     CORE_ARENA_DEVICE(arena, rollout->halves, (k + 1) * block,
                       "rollout observations, halves [steps + 1][worlds][features]");
-    CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
   } else {
-    CORE_ARENA_DEVICE(arena, rollout->observations, (k + 1) * block,
-                      "rollout observations [steps + 1][worlds][features]");
+    float_blocks = k + 1;
+    label = "rollout observations [steps + 1][worlds][features]";
   }
+  CORE_ARENA_DEVICE(arena, rollout->observations, float_blocks * block, label);
 
   CORE_ARENA_DEVICE(arena, rollout->values, (k + 1) * n, "rollout values [steps + 1][worlds]");
   rollout_register_logits(rollout, config, arena);
