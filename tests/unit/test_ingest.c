@@ -170,12 +170,14 @@ static void test_log_that_lost_its_end(void **state) {
   (void)state;
   size_t size;
   const char *all = "20|210\n";
+
   for (int later = 0; later < 2; later++) {
     if (!later) write_rows(id, 1, 1, 20, 0);
     if (!later) write_evaluation(id, 1, 20, "public", 0.5);
     if (later) write_rows(id, 2, 15, 20, 1);
     import_all();
     char *text = read_text(log_path, &size);
+
     for (size_t keep = later ? 0 : size / 2; keep < size; keep += size / 3) {
       StoreImport result;
       write_text(log_path, text);
@@ -183,16 +185,19 @@ static void test_log_that_lost_its_end(void **state) {
       StoreDatabase *database = open_database();
       assert_ok(store_import(database, root, NULL, true, &result));
       store_database_close(&database);
+
       assert_int_equal(result.lost_bytes, (int64_t)(size - keep));
       assert_non_null(strstr(result.first_lost, "stats.1.tsv has lost its last"));
       assert_query("SELECT count(*), sum(iteration) FROM iteration", all);
       assert_int_equal(query_int("SELECT count(*) FROM evaluation"), 1);
     }
+
     write_text(log_path, text);
     import_all();
     assert_query("SELECT count(*), sum(iteration) FROM iteration", all);
     free(text);
   }
+
   assert_int_equal(truncate(log_path, 3000), 0);
   write_rows(id, 1, 21, 40, 0); /* behind a torn line */
   import_all();

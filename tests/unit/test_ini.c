@@ -36,8 +36,10 @@ static void entries_remember_where_they_stood(void **state) {
     "a=b=c;d\n"
     "none =\n"
     "last = x";
+
   assert_int_equal(core_ini_parse("f.ini", text, &ini), CORE_OK);
   assert_int_equal(ini.count, 10);
+
   assert_entry(&ini, 0, "", "first", "1", 2, 9);
   assert_entry(&ini, 1, "sweep", NULL, NULL, 4, 1);
   assert_entry(&ini, 2, "sweep", "name", "fig8_ddr", 5, 9);
@@ -49,10 +51,12 @@ static void entries_remember_where_they_stood(void **state) {
   assert_entry(&ini, 7, "sweep", "a", "b=c;d", 10, 3);
   assert_entry(&ini, 8, "sweep", "none", "", 11, 7);
   assert_entry(&ini, 9, "sweep", "last", "x", 12, 8);
+
   assert_int_equal(core_ini_error(&ini, &ini.entries[4], "is %s", "wrong"), CORE_USAGE);
   assert_string_equal(core_error_message(), "f.ini:7:15: is wrong");
   core_ini_error_key(&ini, &ini.entries[4], "%s", core_error_message());
   assert_string_equal(core_error_message(), "f.ini:7:3: f.ini:7:15: is wrong");
+
   core_ini_free(&ini);
   core_ini_free(&ini);
 }

@@ -45,6 +45,7 @@ static void test_verdicts(void **state) {
     /* a program's own words */
     {"JOB 5 was CANCELLED AT noon\n", SWEEP_CAUSE_NONE},
     {"[1] error: *** JOB 5 ON n1 CANCELLED AT noon ***\n", SWEEP_CAUSE_NONE}};
+
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     if (sweep_joblog_parse_cause(cases[i].text, 5) != cases[i].verdict) fail_msg("%s", cases[i].text);
 }

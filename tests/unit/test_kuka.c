@@ -197,13 +197,16 @@ static void test_rotations_starts_and_targets_are_the_published_ones(void **stat
   FILE *file = open_golden();
   Line line;
   double range[2 * KUKA_JOINTS], u[KUKA_JOINTS], made[KUKA_JOINTS], last[KUKA_JOINTS];
+
   take_range(range);
+
   for (int i = 0; i < 18; i++) {
     assert_true(next(file, "rotation", NULL, &line));
     take_all(&line, u, 3);
     kuka_random_rotation(u, made);
     assert_all_near("rotation", made, &line, 4);
   }
+
   for (int i = 0; i < 6; i++) {
     assert_true(next(file, "start", NULL, &line));
     take_all(&line, u, 3);
@@ -217,6 +220,7 @@ static void test_rotations_starts_and_targets_are_the_published_ones(void **stat
     take_all(&line, u, KUKA_JOINTS);
     for (int j = 0; j < KUKA_JOINTS; j++) assert_agrees("speed", kuka_start_velocity(u[j]), take(&line), exact);
   }
+
   for (int i = 0; i < 6; i++) {
     assert_true(next(file, "target", NULL, &line));
     take_all(&line, last, KUKA_JOINTS);
@@ -224,6 +228,7 @@ static void test_rotations_starts_and_targets_are_the_published_ones(void **stat
     for (int j = 0; j < KUKA_JOINTS; j++)
       assert_agrees("target", kuka_target(j, u[j], last[j], range[2 * j], range[2 * j + 1]), take(&line), exact);
   }
+
   fclose(file);
 }
 
@@ -391,8 +396,10 @@ static void test_a_goal_follows_a_goal(void **state) {
     const KukaTask *task = model->task->kuka;
     float action[KUKA_JOINTS] = {0};
     bool ended;
+
     memset(data->userdata, 0, KUKA_STATE * sizeof(double));
     mujoco_reset(model, data, &random);
+
     for (int t = 0; t < task->success_steps; t++) { /* held at the goal */
       assert_int_equal(model->goals->reached(data), 0);
       assert_true(mujoco_step(model, data, action));
@@ -402,13 +409,16 @@ static void test_a_goal_follows_a_goal(void **state) {
       assert_true(model->goals->reward(model, data, &ended) > 1000.0 / task->success_steps - 1);
       assert_false(ended);
     }
+
     assert_int_equal(model->goals->reached(data), 1);
     data->mocap_pos[0] = 9;
     mujoco_advance(model, data, &random);
     assert_true(data->mocap_pos[0] < 1);
+
     const bool lies = data->qpos[KUKA_JOINTS + 2] < KUKA_START_HEIGHT + 0.03;
     assert_int_equal(lies, task->goals != KUKA_POSES);
     assert_agrees("near", world->near_steps, 0, 0);
+
     mujoco_model_release(model);
   }
 }

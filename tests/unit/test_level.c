@@ -263,6 +263,7 @@ static void test_damaged_files(void **state) {
     {"\"static_env_params\"", "\"max_polygon_vertices\": 4", "\"max_polygon_vertices\": 8",
      "static_env_params.max_polygon_vertices: 8"},
   };
+
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     char path[512];
     SimLevel level;
@@ -291,16 +292,20 @@ static void test_truncated(void **state) {
 static void test_odd_files(void **state) {
   SimLevel level;
   char path[512];
+
   store("list.json", "[1, 2]", 6, path);
   assert_int_equal(sim_level_read(path, &level), CORE_USAGE);
   assert_message("expected an object, found a list");
+
   store("two words.json", "{}", 2, path);
   assert_int_equal(sim_level_read(path, &level), CORE_USAGE);
   assert_message("level name");
+
   assert_int_equal(sim_level_read(test_directory, &level), CORE_USAGE);
   snprintf(path, sizeof path, "%s/none.json", test_directory);
   assert_int_equal(sim_level_read(path, &level), CORE_USAGE);
   assert_message("none.json: No such file");
+
   size_t size = (8 << 20) + 1;
   char *blanks = core_memory_allocate(size);
   memset(blanks, ' ', size);
@@ -308,12 +313,14 @@ static void test_odd_files(void **state) {
   free(blanks);
   assert_int_equal(sim_level_read(path, &level), CORE_USAGE);
   assert_message("at most 8 MiB");
+
   CoreText deep = {0};
   for (int i = 0; i < 100000; i++) core_text_append(&deep, "{\"a\":");
   store("deep.json", deep.data, deep.length, path);
   core_text_free(&deep);
   assert_int_equal(sim_level_read(path, &level), CORE_USAGE);
   assert_message("not valid JSON");
+
   char name[128];
   memset(name, 'n', 80);
   memcpy(name + 80, ".json", 6);

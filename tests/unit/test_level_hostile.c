@@ -32,13 +32,16 @@ static void each_wrong_file_is_refused_with_its_place(void **state) {
     {"bad-newer-version", ": level_version: 2; this program reads version 1; a newer one is needed"},
     {"bad-newer-thing", ": env_state.spring: unknown field; the file is from a newer version"},
   };
+
   SimLevel level;
   if (sim_level_read(CORPUS "/good.json", &level) != CORE_OK) fail_msg("%s", core_error_message());
+
   for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
     char path[512];
     CoreText expected = {0};
     snprintf(path, sizeof path, CORPUS "/%s.json", CASES[i].file);
     if (sim_level_read(path, &level) != CORE_USAGE) fail_msg("%s was not refused", path);
+
     core_text_append(&expected, path);
     core_text_append(&expected, CASES[i].message);
     assert_message(expected.data);

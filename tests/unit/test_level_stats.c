@@ -149,10 +149,12 @@ static void test_random_actions(void **state) {
   Row rows[2 * TABLE_LEVELS + 1];
   double z_sum[QUANTITIES] = {0}, least = 1;
   int z_count[QUANTITIES] = {0}, levels = 0, wrong = 0;
+
   const int count = read_table(rows, 2 * TABLE_LEVELS + 1);
   for (int i = 0; i < count; i++) {
     const Statistics *b = &rows[i].theirs;
     if (!rows[i].random) continue;
+
     const SimLevel level = read_level(&rows[i]);
     const Statistics a = play(&level, ATTEMPTS, true);
     const double z[QUANTITIES] = {z_of_shares(a.solved, a.attempts, b->solved, b->attempts),
@@ -161,6 +163,7 @@ static void test_random_actions(void **state) {
                                   z_of_means(a.length, a.attempts, b->length, b->attempts)};
     const double p[QUANTITIES] = {p_of_shares(a.solved, a.attempts, b->solved, b->attempts),
                                   p_of_shares(a.red, a.attempts, b->red, b->attempts), p_of_z(z[2]), p_of_z(z[3])};
+
     levels++;
     for (int q = 0; q < QUANTITIES; q++) {
       z_sum[q] += z[q];
@@ -173,11 +176,13 @@ static void test_random_actions(void **state) {
                   b->attempts, a.red, b->red, a.result.mean, b->result.mean, a.length.mean, b->length.mean);
     }
   }
+
   for (int q = 0; q < QUANTITIES; q++) {
     const double z = z_sum[q] / sqrt(z_count[q]);
     print_message("# %s: shift over %d levels z %.2f\n", quantities[q], z_count[q], z);
     if (p_of_z(z) < FAMILY / TESTS) wrong++;
   }
+
   print_message("# %d levels, least p %.2g, limit %.2g\n", levels, least, FAMILY / TESTS);
   assert_int_equal(levels, TABLE_LEVELS);
   assert_int_equal(wrong, 0);

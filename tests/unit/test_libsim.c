@@ -222,12 +222,14 @@ static void fields_are_where_they_say(void **state) {
   LibsimField field;
   uint8_t actions[WORLDS * SIM_ACTIONS] = {0};
   assert_done(libsim_step(batch, actions, NULL));
+
   int count = 0;
   for (; libsim_field(batch, count, &field) == LIBSIM_OK; count++) {
     size_t bytes = (size_t)(field.shape[0] * field.shape[1] * field.shape[2]) * 4;
     unsigned char *values = malloc(bytes);
     assert_int_equal(field.shape[0], WORLDS);
     assert_true(field.shape[1] >= 1 && field.shape[2] >= 1 && field.shape[2] <= 2 && field.meaning[0]);
+
     assert_done(libsim_field_copy(batch, field.name, values, bytes));
     for (int64_t w = 0, k = 0; w < field.shape[0]; w++)
       for (int64_t s = 0; s < field.shape[1]; s++)
@@ -238,16 +240,20 @@ static void fields_are_where_they_say(void **state) {
     expect(libsim_field_copy(batch, field.name, values, bytes + 4), LIBSIM_USAGE, "bytes, not");
     free(values);
   }
+
   assert_int_equal(count, 13);
   expect(libsim_field(batch, count, &field), LIBSIM_USAGE, "expected 0 to 12");
   expect(libsim_field_named(batch, "positon", &field), LIBSIM_USAGE, "did you mean position");
+
   assert_done(libsim_field_named(batch, "timestep", &field));
   assert_int_equal(field.type, LIBSIM_INT32);
   assert_int_equal(*(const int32_t *)field.data, 1);
+
   float position[WORLDS][7][2];
   assert_done(libsim_field_copy(batch, "position", position, sizeof position));
   assert_float_equal(position[3][6][0], 4, 0); /* the fixated goal: circle 1, after five polygons */
   assert_float_equal(position[3][6][1], 1.5f, 0);
+
   libsim_destroy(&batch);
 }
 

@@ -298,10 +298,12 @@ static void test_statistics_of_each_world(void **state) {
   const double *pooled = r->pipeline.normalizer.moments;
   Running everything[WORLDS] = {{0}};
   double total = 0, squares = 0, count = 0;
+
   for (int iteration = 1; iteration <= 2; iteration++) collect(f, iteration);
   for (int w = 0; w < WORLDS; w++) {
     Running step = {1e-4, 0, 1e-4}, sum = {1e-4, 0, 1e-4};
     double discounted = 0;
+
     join(&step, 0);
     for (int t = 1; t <= 2 * STEPS; t++) {
       const bool ends = t % last_step(w) == 0;
@@ -310,12 +312,14 @@ static void test_statistics_of_each_world(void **state) {
       const double reward = 100 * (w + 1);
       discounted = (ends && w % 2 ? 0 : 0.99 * discounted) + reward;
       join(&sum, discounted);
+
       if (t <= STEPS) continue;
       const double scaled = fmin(reward / sqrt(sum.m2 / sum.count + 1e-8), 10);
       assert_float_equal(r->rewards[(t - STEPS - 1) * WORLDS + w], scaled, 1e-5);
       const double at = ends ? 0 : t % last_step(w), seen = (at - step.mean) / sqrt(step.m2 / step.count + 1e-8);
       assert_float_equal(r->observations[((t - STEPS) * WORLDS + w) * FEATURES + 1], seen, 1e-5);
     }
+
     const double *record = r->pipeline.each.moments + w * (1 + 2 * FEATURES);
     assert_float_equal(record[0], step.count, 1e-9);
     assert_float_equal(record[2], step.mean, 1e-9);
@@ -324,16 +328,19 @@ static void test_statistics_of_each_world(void **state) {
     count += step.count;
     total += step.count * step.mean;
   }
+
   for (int w = 0; w < WORLDS; w++)
     squares += everything[w].m2 + everything[w].count * pow(everything[w].mean - total / count, 2);
   obs_pool_statistics(&f->rollout.pipeline);
   assert_float_equal(pooled[0], count, 1e-9);
   assert_float_equal(pooled[2], total / count, 1e-9);
   assert_float_equal(pooled[4], squares, 1e-9);
+
   double spread[WORLDS * (1 + 2 * FEATURES)];
   normalize_each_spread(pooled, WORLDS, FEATURES, spread);
   assert_true(spread[2] == pooled[2]);
   assert_float_equal(spread[4] / spread[0], pooled[4] / pooled[0], 1e-12);
+
   destroy(f);
 }
 

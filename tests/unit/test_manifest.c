@@ -132,6 +132,7 @@ static void test_damaged_manifests(void **state) {
     {"# manifest 1 s\nindex\trun\n0\t0123456789ABCDEF\n", ":3: damaged"},
     {"# manifest 1 s\nindex\trun\n0\t0123456789abcdef0\n", ":3: damaged"},
   };
+
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     SweepManifest manifest;
     SweepManifestChange change;
@@ -139,6 +140,7 @@ static void test_damaged_manifests(void **state) {
     assert_int_equal(sweep_manifest_read(test_directory, "s", &manifest), CORE_FAIL);
     if (!strstr(core_error_message(), cases[i].message))
       fail_msg("\"%s\" is not in \"%s\"", cases[i].message, core_error_message());
+
     /* Recording must refuse too, and leave the damaged file for a person to look at. */
     assert_int_equal(record(TEXT_OF("1"), &manifest, &change), CORE_FAIL);
     char *text = read_text("manifest.tsv");

@@ -120,31 +120,37 @@ static void test_layers(void **state) {
   MetricsPolicyChange change;
   CoreConfig config = core_config_default();
   (void)state;
+
   metrics_choose(&f->metrics, &config, 1);
   metrics_begin(&f->metrics, &f->agent);
   metrics_policy_change(&f->metrics, f->ops, &f->agent, &f->rollout, 1, 1, &change);
+
   for (int critic = 0; critic < 2; critic++) {
     const AgentNetwork *network = critic ? &f->agent.critic : &f->agent.actor;
     const NetworkShape *shape = &network->shape;
     const double all = critic ? change.critic.weight_norm : change.actor.weight_norm;
     double squares = 0, dormant = 0, units = 0;
     for (size_t k = 0; k < network->n; k++) network->theta[k] = sinf((float)k);
+
     for (int layer = 1; layer <= shape->layers; layer++) {
       const StoreLayer row = metrics_layer(&f->metrics, f->ops, &f->agent, critic, layer, 7);
       const int in = shape->width[layer - 1], out = shape->width[layer];
       const float *kernel = network->theta + network_kernel(shape, layer - 1),
                   *bias = network->theta + network_bias(shape, layer - 1);
       double expected = 0;
+
       for (int k = 0; k < in * out; k++) expected += (double)kernel[k] * (double)kernel[k];
       for (int k = 0; k < out; k++) expected += (double)bias[k] * (double)bias[k];
       assert_true(row.iteration == 7 && row.layer == layer && strcmp(row.network, critic ? "critic" : "actor") == 0);
       assert_float_equal(row.weight_norm, sqrt(expected), 1e-12 * sqrt(expected));
+
       squares += row.weight_norm * row.weight_norm;
       assert_true(isnan(row.dormant) == (layer == shape->layers));
       if (layer == shape->layers) continue;
       dormant += row.dormant * out;
       units += out;
     }
+
     assert_true(!isnan(all));
     assert_float_equal(squares, f->ops->norm_squared(f->ops, network->theta, network->n), 1e-9 * squares);
     if (units > 0)

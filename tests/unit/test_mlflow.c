@@ -160,33 +160,40 @@ static void check_settings(void) {
 
 static void test_mirror(void **state) {
   char first[CORE_RUN_ID], second[CORE_RUN_ID];
+
   make_run(1, first), make_run(2, second);
   write_rows(first, 1, 1, 40, 0);
   write_rows(second, 1, 1, 10, 0);
   set_state(first, STORE_RUNNING, 40), set_state(second, STORE_FINISHED, 10);
+
   StoreDatabase *database = open_database();
   StoreImport import;
   assert_ok(store_import(database, root, NULL, true, &import));
   start_server();
   const MlflowTarget target = {.url = url, .experiment = "study", .every = 1};
   assert_ok(mlflow_export(database, NULL, &target));
+
   const int64_t values = total("metrics"), params = total("params");
   assert_int_equal(json_object_size(mlflow.runs), 2);
   assert_true(params > 2 * 20);
   check_settings();
   assert_true(values > 0 && values % 50 == 0); /* an equal number of columns in each of the 50 iterations */
+
   json_t *run = json_object_get(mlflow.runs, first);
   assert_string_equal(json_string_value(json_object_get(run, "sweep.iteration")), "40");
   assert_string_equal(json_string_value(json_object_get(json_object_get(mlflow.runs, second), "status")), "FINISHED");
+
   assert_ok(mlflow_export(database, NULL, &target)); /* again: nothing new */
   assert_int_equal(total("metrics"), values);
   assert_int_equal(total("params"), params);
+
   write_rows(first, 2, 41, 60, 0); /* continues */
   set_state(first, STORE_FINISHED, 60);
   assert_ok(store_import(database, root, NULL, true, &import));
   assert_ok(mlflow_export(database, NULL, &target));
   assert_int_equal(total("metrics"), values / 50 * 70);
   assert_int_equal(json_object_size(mlflow.runs), 2);
+
   store_database_close(&database);
   stop_server();
 }

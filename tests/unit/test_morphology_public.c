@@ -78,10 +78,12 @@ static void test_distribution(void **state) {
   char *data = NULL, *rest, *line;
   size_t bytes = 0;
   int rows = 0, wrong = 0;
+
   if (!core_files_exists(TABLE)) {
     print_message("# %s is not here\n", TABLE);
     skip();
   }
+
   for (uint32_t i = 0; i < SAMPLES; i++) {
     SimLevel level = sim_morphology_public(SIM_MORPHOLOGY_LEVELS + i);
     assert_int_equal(sim_level_check(&level), CORE_OK);
@@ -91,6 +93,7 @@ static void test_distribution(void **state) {
     record_limbs(&level);
     if (i < PLAYED) played[i] = level;
   }
+
   record_noop(&(SimLevelSet){played, PLAYED, SIM_SIZE_L});
   assert_int_equal(core_files_read(TABLE, 0, &data, &bytes), CORE_OK);
   for (rest = data; (line = strsep(&rest, "\n")) != NULL;) {
@@ -99,6 +102,7 @@ static void test_distribution(void **state) {
     rows++;
     wrong += !compare(&row);
   }
+
   free(data);
   statistics_clear();
   assert_true(rows > 100);

@@ -126,21 +126,25 @@ static void test_rewards_by_replay(void **state) {
     double all[STEPS * WORLDS], running[WORLDS] = {0};
     uint8_t dones[STEPS * WORLDS];
     int n = 0;
+
     CoreRandomStream random = core_random_stream(4, CORE_RANDOM_TEST, 2, 0);
     reward_register(&scale, (RewardRule)rule, 0.9, WORLDS, WORLDS, arena);
     assert_int_equal(core_arena_commit(arena), CORE_OK);
     reward_start(&scale);
+
     for (int i = 0; i < STEPS * WORLDS; i++) {
       raw[i] = rewards[i] = core_random_uniform(&random, -1, 3) * (i == 50 ? 1000 : 1);
       dones[i] = i % 7 == 3;
     }
     for (int t = 0; t < STEPS; t++) reward_step(&scale, rewards + t * WORLDS, dones + t * WORLDS, NULL);
     reward_finish(&scale, rewards, STEPS * WORLDS);
+
     for (int i = 0; i < STEPS * WORLDS; i++) {
       const int w = i % WORLDS;
       all[n++] = running[w] = running[w] * 0.9 + (double)raw[i];
       if (dones[i]) running[w] = 0;
     }
+
     for (int i = 0; i < STEPS * WORLDS; i++) {
       const int seen = rule == REWARD_PPO_EWMA ? n : (i / WORLDS + 1) * WORLDS;
       double count = seen + 1e-4, mean = 0, squares = 1e-4;
@@ -151,6 +155,7 @@ static void test_rewards_by_replay(void **state) {
       if (fabs((double)rewards[i] - want) > 1e-5)
         fail_msg("rule %d, %d: %g, want %g", rule, i, (double)rewards[i], want);
     }
+
     core_arena_destroy(&arena);
   }
 }
@@ -164,9 +169,11 @@ static void test_rewards_of_each_world(void **state) {
   double all[WORLDS][STEPS], running[WORLDS] = {0};
   CoreRandomStream random = core_random_stream(4, CORE_RANDOM_TEST, 3, 0);
   (void)state;
+
   reward_register(&scale, REWARD_CLEANRL_EACH, 0.9, WORLDS, WORLDS, arena);
   assert_int_equal(core_arena_commit(arena), CORE_OK);
   reward_start(&scale);
+
   for (int t = 0; t < STEPS; t++) {
     uint8_t dones[WORLDS], truncated[WORLDS];
     for (int w = 0; w < WORLDS; w++) {
@@ -174,6 +181,7 @@ static void test_rewards_of_each_world(void **state) {
       dones[w] = (t + w) % 5 == 4;
       truncated[w] = dones[w] && (t + w) % 10 == 4;
     }
+
     reward_step(&scale, rewards, dones, truncated);
     for (int w = 0; w < WORLDS; w++) {
       double count = t + 1 + 1e-4, mean = 0, squares = 1e-4;
@@ -186,6 +194,7 @@ static void test_rewards_of_each_world(void **state) {
         fail_msg("step %d, world %d: %g, want %g", t, w, (double)rewards[w], want);
     }
   }
+
   core_arena_destroy(&arena);
 }
 

@@ -136,10 +136,12 @@ static void test_gather(void **unused) {
 static void test_sums_and_moments(void **unused) {
   const size_t sizes[] = {1, 15, 17, 4096, 5000, 100003};
   Ops *ops = make_ops(2);
+
   for (int s = 0; s < 6; s++) {
     size_t n = sizes[s];
     float *x = normals(61, n, 1e-2), *y = normals(62, n, 1);
     long double norm = 0, distance = 0, mean = 0, m2 = 0, m3 = 0, m4 = 0;
+
     for (size_t i = 0; i < n; i++) {
       x[i] += 1000; /* a spread of 1e-2 about 1000: E[x^2] - m^2 in float32 has no digit left */
       norm += (long double)x[i] * (long double)x[i];
@@ -150,8 +152,10 @@ static void test_sums_and_moments(void **unused) {
       long double d = (long double)x[i] - mean;
       m2 += d * d, m3 += d * d * d, m4 += d * d * d * d;
     }
+
     assert_near(ops->norm_squared(ops, x, n), (double)norm, 1e-14 * (double)norm);
     assert_near(ops->distance_squared(ops, x, y, n), (double)distance, 1e-14 * (double)distance);
+
     Moments moments, difference;
     ops->moments(ops, x, NULL, n, &moments);
     assert_true(moments.n == (double)n);
@@ -159,6 +163,7 @@ static void test_sums_and_moments(void **unused) {
     assert_near(moments.m2, (double)m2, 1e-10 * (double)m2);
     assert_near(moments.m3, (double)m3, 1e-9 * (double)n * 1e-6);
     assert_near(moments.m4, (double)m4, 1e-9 * (double)m4);
+
     ops->moments(ops, x, x, n, &difference);
     assert_true(difference.mean == 0 && difference.m2 == 0 && difference.n == (double)n);
     free(x), free(y);

@@ -71,7 +71,9 @@ static void test_sampling_frequencies(void **unused) {
         logp[ROWS], again[ROWS];
   static uint8_t actions[ROWS * 6];
   int counts[16] = {0}, pairs[3][3] = {{0}};
+
   for (int r = 0; r < ROWS; r++) memcpy(z + r * 16, row, 16 * sizeof(float));
+
   for (int step = 0; step < REPEATS; step++) {
     ops->policy_sample(ops, &kinetix, z, ROWS, 5, CORE_RANDOM_ACTION, 0, (uint32_t)step, actions, logp);
     ops->policy_logp(ops, &kinetix, z, actions, again, ROWS);
@@ -84,6 +86,7 @@ static void test_sampling_frequencies(void **unused) {
       pairs[actions[r * 6]][actions[r * 6 + 1]]++;
     }
   }
+
   double chi = 0, chi_pairs = 0, probability[16], n = ROWS * REPEATS;
   for (int f = 0, k = 0; f < 6; k += kinetix.size[f++]) {
     double sum = 0;
@@ -93,11 +96,13 @@ static void test_sampling_frequencies(void **unused) {
       chi += pow(counts[k + i] - n * probability[k + i], 2) / (n * probability[k + i]);
     }
   }
+
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
       double want = n * probability[i] * probability[3 + j];
       chi_pairs += pow(pairs[i][j] - want, 2) / want;
     }
+
   assert_true(chi < 30);       /* 10 degrees of freedom: 99.9 % point 29.6 */
   assert_true(chi_pairs < 27); /* factors are independent; 8 degrees: 99.9 % point 26.1 */
   free(row), free(z);

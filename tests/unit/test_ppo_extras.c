@@ -68,23 +68,28 @@ static void test_penalty_gradient_by_differences(void **state) {
   CoreConfig config = small_config();
   static const char *const pairs[] = {"ppo.kl_penalty=3", "ppo.entropy_coef=0", "ppo.normalize_advantage=none",
                                       "ppo.reward_scale=0", "ppo.epsilon=inf", "ppo.learning_rate=0"};
+
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
   Training *training = make(&config);
   iterate(training, 1);
   AgentNetwork *actor = &training->agent.actor;
+
   memset(training->agent.critic.theta, 0, training->agent.critic.n * sizeof(float));
   memset(training->rollout.values, 0,
          (size_t)(training->rollout.steps + 1) * (size_t)training->rollout.worlds * sizeof(float));
   for (size_t i = 0; i < actor->n; i++) actor->theta[i] += 0.3f * (float)((int)(i * 7 % 5) - 2); /* away from it */
+
   const UpdateContext step = {.ops = training->ops, .rollout = &training->rollout, .iteration = 2};
   UpdateStats update;
   assert_int_equal(training->learner.kind->update(training->learner.state, &step, &update), CORE_OK);
   const float *gradient = learner_as_ppo(&training->learner)->gradient.mean.actor;
+
   double *theta = core_memory_allocate(actor->n * sizeof *theta), h = 1e-6;
   for (size_t i = 0; i < actor->n; i++) theta[i] = (double)actor->theta[i];
   const double loss = penalty(training, theta, 3);
   assert_true(loss > 0.1);
   assert_float_equal(update.policy_loss, loss, 1e-4 * loss);
+
   for (size_t i = 0; i < actor->n; i += 3) {
     double at = theta[i];
     theta[i] = at + h;
@@ -95,6 +100,7 @@ static void test_penalty_gradient_by_differences(void **state) {
     if (!(fabs((double)gradient[i] - want) <= 1e-4 * (1 + fabs(want))))
       fail_msg("element %zu: got %.9g, want %.9g", i, (double)gradient[i], want);
   }
+
   free(theta);
   training_destroy(&training);
 }

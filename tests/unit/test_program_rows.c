@@ -449,11 +449,13 @@ static void test_random(void **state) {
     Model model = {0};
     new_run("max m1", "step = step of 60");
     int attempt = 0, checkpoint = 0;
+
     for (int reached = 0; reached < STEPS;) {
       Attempt a;
       int last[METRICS] = {0};
       const int stride = 1, first = checkpoint + stride;
       const int end_step = rand() % 4 == 0 ? STEPS : first + rand() % 25;
+
       begin(&a, ++attempt);
       for (int step = first; step <= end_step && step <= STEPS; step += stride) {
         say_random(&a, &model, attempt, step, last, true);
@@ -465,9 +467,11 @@ static void test_random(void **state) {
           for (int s = first; s <= step; s += stride) say_random(&a, &model, attempt, s, again, false);
         }
       }
+
       if (reached > checkpoint && rand() % 2) checkpoint = reached - rand() % (reached - checkpoint);
       if (end_step >= STEPS || attempt > 30) reached = STEPS;
       end(&a, KILLED);
+
       if (rand() % 3 == 0) { /* its supervisor was killed: the rest is imported from the beginning */
         int again[METRICS] = {0};
         begin(&a, attempt);
@@ -475,6 +479,7 @@ static void test_random(void **state) {
           say_random(&a, &model, attempt, s, again, false);
         end(&a, ENDED);
       }
+
       check_model(&model, attempt);
     }
   }

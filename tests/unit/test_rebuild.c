@@ -27,6 +27,7 @@ static void test_rebuild(void **state) {
   (void)state;
   char manifest[256], expected[256], old[CORE_PATH_MAX + 8];
   StoreImport result;
+
   snprintf(manifest, sizeof manifest,
            "# manifest 1 fig\nindex\trun\n0\t%s\n1\t00000000000000aa\n2\t../../etc\nx\n", id);
   write_sweep(manifest);
@@ -36,6 +37,7 @@ static void test_rebuild(void **state) {
   write_state(id, STORE_FINISHED, 2, 60);
   import_all();
   char *before = query_text(every_row);
+
   /* A file that is damaged, as is its WAL: it is set aside, not played into the new one. */
   write_text(database_path, "this is no database, this is no database, this is no database, this is no database");
   snprintf(old, sizeof old, "%s-wal", database_path);
@@ -46,15 +48,18 @@ static void test_rebuild(void **state) {
   assert_string_equal(result.first_damage, "sweeps/fig/manifest.tsv:5: damaged line, skipped");
   assert_query(every_row, before);
   free(before);
+
   snprintf(expected, sizeof expected, "fig|0|%s\nfig|1|00000000000000aa\n", id);
   assert_query("SELECT sweep, idx, run_id FROM sweep_run ORDER BY idx", expected);
   assert_query("SELECT ini FROM sweep", "[sweep]\nname = fig\n\n");
   snprintf(expected, sizeof expected, "00000000000000aa|NULL|pending\n%s|0|finished\n", id);
   assert_query("SELECT id, json_extract(config, '$.train.seed'), status FROM run ORDER BY id", expected);
+
   snprintf(old, sizeof old, "%s.old", database_path);
   char *text = read_text(old, NULL);
   assert_memory_equal(text, "this is no database", 19);
   free(text);
+
   assert_ok(store_rebuild(root, &result)); /* and again, over a good one */
   assert_int_equal(result.rows, 72);
   assert_int_equal(import_all().rows, 0);
@@ -70,6 +75,7 @@ static void test_rebuild_keeps_attempts(void **state) {
   char path[CORE_PATH_MAX];
   const StoreStatus ends[] = {STORE_STOPPED, STORE_RUNNING, STORE_FAILED, STORE_FINISHED};
   (void)state;
+
   for (int i = 0; i < 4; i++) {
     now.attempt = i + 1, now.pid = 100 + i, now.started_unix_s = 1000.125 * (i + 1), now.heartbeat_unix_s = 5000.5 + i;
     now.status = STORE_RUNNING;
@@ -81,11 +87,13 @@ static void test_rebuild_keeps_attempts(void **state) {
     snprintf(now.message, sizeof now.message, "%s", ends[i] == STORE_FAILED ? "killed by signal 6\t(Aborted)" : "");
     assert_ok(store_run_state_write(root, id, &now));
   }
+
   import_all();
   char *before = query_text(all);
   assert_non_null(strstr(before, "|2|lost|node1|101|"));
   assert_non_null(strstr(before, "|3|failed|node1|102|cpu|abc|3000.375|5002.5|6002.25|killed by signal 6 (Aborted)|"
                                   "12+34|a.py 34\n"));
+
   for (int i = 0; i < 3; i++) {
     if (i == 1) unlink(database_path);
     assert_ok(store_path_run(root, id, "attempts.tsv", path));
@@ -95,6 +103,7 @@ static void test_rebuild_keeps_attempts(void **state) {
     assert_int_equal(import_all().rows, 0);
     assert_query(all, before);
   }
+
   free(before);
 }
 

@@ -167,12 +167,15 @@ static void test_request(void **state) {
     SlurmCluster *cluster = open_cluster(&server, &script);
     SlurmSettings settings = slurm_settings_default();
     int64_t id;
+
     settings.time = 301, settings.mem = 500, settings.gpus_per_run = 2, settings.signal_lead = 60;
     snprintf(settings.gpu_type, sizeof settings.gpu_type, "a100");
+
     assert_int_equal(submit(cluster, &settings, &id), CORE_OK); /* the job_id decides, regardless of other fields */
     assert_int_equal(id, 17);
     assert_non_null(strstr(server.calls[1].headers, token));
     assert_null(strstr(server.calls[1].body, token));
+
     json_t *request = json_loads(server.calls[1].body, 0, NULL), *job = json_object_get(request, "job");
     const bool newer = version >= 39;
     assert_string_equal(json_string_value(json_object_get(job, "array")), "0-3%2");
@@ -182,11 +185,13 @@ static void test_request(void **state) {
                       : json_is_object(environment) && json_object_size(environment) > 0);
     assert_string_equal(json_string_value(json_object_get(job, newer ? "tres_per_node" : "gres")),
                         version >= 41 ? "gres/gpu:a100:2" : newer ? "gres:gpu:a100:2" : "gpu:a100:2");
+
     const char *text = json_string_value(json_object_get(newer ? job : request, "script"));
     assert_non_null(strstr(text, "exec 'true'"));
     assert_true(newer == (strstr(text, "kill -USR2 $$") == NULL)); /* the older ones cannot warn the batch shell */
     assert_true(newer == (json_object_get(job, "kill_warning_signal") != NULL));
     json_decref(request);
+
     snprintf(settings.extra, sizeof settings.extra, "--exclude=n3");
     assert_int_equal(submit(cluster, &settings, &id), CORE_USAGE);
     assert_message("--exclude");
@@ -276,7 +281,9 @@ static void test_contents(void **state) {
                                        "{\"jobs\": [{\"name\": \"n\", \"array_job_id\": 1, \"job_id\": 1, "
                                        "\"job_state\": \"PENDING\", \"array_task_string\": \"99999999999\"}]}",
                                        "{\"job_id\": 5, \"x\": \"\xff\xfe\"}"};
+
   for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) hostile((HttpReply){.body = bodies[i]}, SLURM_GARBLED);
+
   CoreText deep = {0};
   core_text_append(&deep, "{\"job_id\":");
   for (int i = 0; i < 100000; i++) core_text_append(&deep, "[");
@@ -319,6 +326,7 @@ static void refused(const char *address, const char *words, SlurmFault expected)
 
 static void test_open(void **state) {
   char path[256] = "unix:/", name[64];
+
   refused("", "SLURMRESTD", SLURM_ABSENT);
   refused("ftp://x", "http://", SLURM_REFUSED);
   refused("http://", "no host", SLURM_REFUSED);
@@ -326,11 +334,13 @@ static void test_open(void **state) {
   assert_null(strstr(core_error_message(), "secret"));
   refused("http://host:1/path", "nothing behind", SLURM_REFUSED);
   refused("unix:sock", "absolute", SLURM_REFUSED);
+
   memset(path + 6, 'a', 107); /* with its slash 108 */
   refused(path, "at most 107", SLURM_REFUSED);
   path[5 + 107] = '\0'; /* 107: accepted, but missing */
   refused(path, "slurmrestd", SLURM_UNREACHABLE);
   refused("http://127.0.0.1:1", "slurmrestd", SLURM_UNREACHABLE);
+
   setenv("SLURM_JWT", "two words", 1);
   refused("http://127.0.0.1:1", "is not a token", SLURM_REFUSED);
   setenv("SLURM_JWT", "a\r\nX-Other: b", 1);
@@ -338,11 +348,13 @@ static void test_open(void **state) {
   unsetenv("SLURM_JWT");
   refused("http://127.0.0.1:1", "scontrol token", SLURM_REFUSED);
   setenv("SLURM_JWT", token, 1);
+
   HttpServer server = {.answer = answer};
   Script script = {.version = 46};
   server.context = &script;
   snprintf(name, sizeof name, "/tmp/test_rest.%d", (int)getpid());
   http_server_start(&server, name);
+
   refused(server.url, "v0.0.36 to v0.0.45", SLURM_ABSENT); /* too old, too new */
   http_server_stop(&server);
   http_server_forget(&server);

@@ -50,14 +50,17 @@ static void test_bound_by_differences(void **state) {
   static const char *const pairs[] = {"ppo.bounds_coef=3", "ppo.entropy_coef=0", "ppo.normalize_advantage=none",
                                       "ppo.reward_scale=0", "ppo.learning_rate=0"};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
+
   Training *training = make(&config);
   iterate(training, 1);
   AgentNetwork *actor = &training->agent.actor;
   memset(training->rollout.values, 0,
          ((size_t)rows_of(&training->rollout) + (size_t)training->rollout.worlds) * sizeof(float));
   for (size_t i = 0; i < actor->log_sigma; i++) actor->theta[i] += 0.5f * (float)((int)(i * 7 % 5) - 2);
+
   update_again(training);
   const float *gradient = learner_as_ppo(&training->learner)->gradient.mean.actor;
+
   double *theta = core_memory_allocate(actor->n * sizeof *theta), h = 1e-6;
   for (size_t i = 0; i < actor->n; i++) theta[i] = (double)actor->theta[i];
   assert_true(beyond(training, theta, 3) > 0.01);
@@ -72,6 +75,7 @@ static void test_bound_by_differences(void **state) {
       fail_msg("element %zu: got %.9g, want %.9g", i, (double)gradient[i], want);
   }
   for (size_t i = actor->log_sigma; i < actor->n; i++) assert_float_equal(gradient[i], 0, 1e-7);
+
   free(theta);
   training_destroy(&training);
 }
@@ -99,16 +103,19 @@ static void test_values_by_hand(void **state) {
   (void)state;
   set(&config, "ppo.normalize_value=yes");
   set(&config, "ppo.learning_rate=0");
+
   Training *training = make(&config);
   iterate(training, 1);
   Ppo *ppo = learner_as_ppo(&training->learner);
   const Rollout *rollout = &training->rollout;
   assert_true(ppo->value_moments[0] == 1 + 2 * ROWS); /* values and returns, plus the initial one */
+
   double moments[3] = {40, 0.3, 60}, value[ROWS + WORLDS], target[ROWS];
   memcpy(ppo->value_moments, moments, sizeof moments);
   rollout->values[3] = 7; /* counts as 5 */
   for (int i = 0; i < ROWS + WORLDS; i++)
     value[i] = within_5((double)rollout->values[i]) * deviation(moments) + moments[1];
+
   for (int w = 0; w < WORLDS; w++) {
     double trace = 0;
     for (int t = STEPS - 1; t >= 0; t--) {
@@ -118,6 +125,7 @@ static void test_values_by_hand(void **state) {
       target[i] = value[i] + trace;
     }
   }
+
   update_again(training);
   count_naively(moments, value, ROWS);
   for (int i = 0; i < ROWS; i++)
@@ -126,6 +134,7 @@ static void test_values_by_hand(void **state) {
   for (int i = 0; i < ROWS; i++)
     assert_float_equal(ppo->targets[i], within_5((target[i] - moments[1]) / deviation(moments)), 1e-5);
   for (int i = 0; i < 3; i++) assert_float_equal(ppo->value_moments[i], moments[i], 1e-5 * moments[0]);
+
   for (int r = 0; r < ROWS; r++) /* the critic learns with them */
     assert_true(ppo->minibatch.values[r] == ppo->values[ppo->minibatch.index[r]]);
   training_destroy(&training);

@@ -279,9 +279,11 @@ static void test_states_of_a_bad_disk(void **state) {
   char id[CORE_RUN_ID], path[CORE_PATH_MAX];
   StoreState written = {.status = STORE_FINISHED, .attempt = 2, .iteration = 1234567}, read;
   size_t size;
+
   make_run(1, id);
   assert_ok(store_run_state_write(root, id, &written));
   assert_ok(store_path_run(root, id, "state", path));
+
   char *text = NULL;
   assert_ok(core_files_read(path, 0, &text, &size));
   const size_t digit = (size_t)(strstr(text, "1234567") - text);
@@ -289,18 +291,21 @@ static void test_states_of_a_bad_disk(void **state) {
   write_text(path, text);
   assert_int_equal(store_run_state_read(root, id, true, &read), CORE_FAIL);
   assert_message("checksum");
+
   text[digit] ^= 8;
   *strstr(text, "crc32=") = '\0';
   write_text(path, text);
   assert_ok(store_run_state_read(root, id, true, &read));
   assert_int_equal(read.iteration, 1234567);
   free(text);
+
   for (int i = 0; i < 2; i++) {
     write_text(path, "");
     if (i) assert_int_equal(truncate(path, 300), 0);
     assert_ok(store_run_state_read(root, id, true, &read));
     assert_int_equal(read.status, STORE_PENDING);
   }
+
   assert_ok(store_path_run(root, id, "config.ini", path));
   write_text(path, "");
   make_run(1, id); /* rewritten */

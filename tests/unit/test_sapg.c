@@ -234,6 +234,7 @@ static void test_samples_of_ranks(void **state) {
   const Shards ranks[3] = {{12, 0, 4, 6, 2, true}, {12, 4, 4, 6, 2, true}, {12, 8, 4, 6, 2, true}};
   CoreConfig config = small_config();
   int owners[SAMPLES] = {0}, samples = 0;
+
   for (int rank = 0; rank < 3; rank++) {
     Env *env;
     Agent agent;
@@ -242,6 +243,7 @@ static void test_samples_of_ranks(void **state) {
     UpdateStats update = {0};
     Ops *ops;
     CoreArena *arena = core_arena_create("test");
+
     assert_int_equal(env_create(&config, 1, 0, &env), CORE_OK);
     agent_register(&agent, &config, env, 40, arena);
     rollout_register(&rollout, &config, env, &ranks[rank], 8, arena);
@@ -249,8 +251,10 @@ static void test_samples_of_ranks(void **state) {
     assert_int_equal(core_arena_commit(arena), CORE_OK);
     agent_bind_activations(&agent);
     assert_int_equal(ops_cpu_create(1, 64, 128, &ops), CORE_OK);
+
     for (int i = 0; i < 32; i++) rollout.logp[i] = (float)(i % 4 + 4 * rank); /* the world of the run */
     sapg_data_collect(&data, ops, &config, &agent, &rollout, 1, NULL, &update);
+
     for (int m = 0; m < data.minibatches.count; m++) {
       int of_batch = 0;
       sapg_data_select(&data, m);
@@ -265,11 +269,13 @@ static void test_samples_of_ranks(void **state) {
       }
       samples += of_batch;
     }
+
     for (uint32_t i = 0; i < SAMPLES; i++) owners[i] += sapg_data_own(&data, i) >= 0;
     ops_destroy(&ops);
     env_destroy(&env);
     core_arena_destroy(&arena);
   }
+
   assert_int_equal(samples, SAMPLES);
   for (int i = 0; i < SAMPLES; i++) assert_int_equal(owners[i], 1);
 }

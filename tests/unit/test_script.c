@@ -158,9 +158,11 @@ static void test_files(void **state) {
   CoreConfig config, again;
   const CoreScript *program;
   char path[] = "/tmp/test_script.XXXXXX", id[CORE_RUN_ID];
+
   make(FILE_TEXT, &made);
   sweep_grid_config(&made.grid, 5, &config);
   core_config_to_ini(&config, &text);
+
   const int fd = mkstemp(path);
   FILE *file = fdopen(fd, "w");
   fputs(core_text_string(&text), file);
@@ -170,16 +172,19 @@ static void test_files(void **state) {
   remove(path);
   core_config_id(&again, id);
   assert_string_equal(id, made.grid.ids[5]);
+
   core_text_clear(&text);
   core_config_to_json(&config, &text);
   json_t *root = json_loads(core_text_string(&text), 0, NULL);
   assert_non_null(root);
   assert_int_equal(core_script_from_json(root, &program), CORE_OK);
+
   again = core_config_default();
   core_script_attach(&again, program);
   again.train.seed = config.train.seed;
   core_config_id(&again, id);
   assert_string_equal(id, made.grid.ids[5]);
+
   json_decref(root);
   core_text_free(&text);
   free_made(&made);
@@ -242,21 +247,25 @@ static void test_spelling(void **state) {
     {"+5", "+5", CORE_CONFIG_INT}, {"\"True\"", "True", CORE_CONFIG_STRING}, {"\"a | b\"", "a | b", CORE_CONFIG_STRING},
     {"3.10 | 3.11", "3.10", CORE_CONFIG_ENUM}, {"\"a;b\" | 'c d'", "a;b", CORE_CONFIG_ENUM},
     {"''", "", CORE_CONFIG_STRING}};
+
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     Made made;
     CoreText text = {0}, frozen = {0};
     core_text_appendf(&text, "[sweep]\nname = own\n[program]\ncommand = t\n[settings]\nv = %s\n", rows[i].def);
     make(text.data, &made);
     assert_int_equal(kind_of(&made.spec.base, "v"), rows[i].kind);
+
     core_text_clear(&text);
     core_text_appendf(&text, "[%s]", rows[i].word);
     check_words(made.spec.base.program, "{v}", text.data);
+
     sweep_freeze_print(&made.spec, &frozen); /* and so after any number of submissions */
     Made again;
     make(core_text_string(&frozen), &again);
     assert_int_equal(kind_of(&again.spec.base, "v"), rows[i].kind);
     check_words(again.spec.base.program, "{v}", text.data);
     assert_string_equal(again.grid.ids[0], made.grid.ids[0]);
+
     free_made(&again);
     free_made(&made);
     core_text_free(&text);

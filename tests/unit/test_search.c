@@ -120,14 +120,17 @@ static void test_values(void **state) {
 static void test_draws(void **state) {
   Read r, sobol;
   double first[6], again[6], other[6], mean = 0;
+
   read_good(SPACE, &r);
   core_search_draw(&r.search, "sweep", "s", 5, first);
   core_search_draw(&r.search, "sweep", "s", 5, again);
   assert_memory_equal(first, again, sizeof first);
+
   core_search_draw(&r.search, "sweep2", "s", 5, other);
   assert_true(other[0] != first[0]); /* another sweep, other trials */
   core_search_draw(&r.search, "sweep", "t", 5, other);
   assert_true(other[0] != first[0]);
+
   size_t with = 0;
   for (int64_t trial = 0; trial < 2000; trial++) {
     core_search_draw(&r.search, "sweep", "s", trial, first);
@@ -135,8 +138,10 @@ static void test_draws(void **state) {
     with += !isnan(first[4]);
     mean += core_search_unit(&r.search.axes[0], first[0]) / 2000;
   }
+
   assert_in_range(with, 900, 1100);
   assert_true(fabs(mean - 0.5) < 0.03);
+
   /* A shift leaves Sobol' points a net: each of 16 equal parts has 4 of 64. */
   read_good("method = sobol\ntrials = 64\nppo.learning_rate = log 1e-5 .. 1e-2\nppo.epsilon = 0.1 .. 0.3\n", &sobol);
   for (size_t axis = 0; axis < 2; axis++) {
@@ -147,6 +152,7 @@ static void test_draws(void **state) {
     }
     for (int i = 0; i < 16; i++) assert_int_equal(part[i], 4);
   }
+
   free_read(&sobol);
   free_read(&r);
 }
@@ -427,6 +433,7 @@ static void test_refused(void **state) {
   refuse("trials = 8\n", "f.ini:1:1: ", "no setting to search", "ppo.learning_rate = log");
   refuse("trials = 0\nppo.epochs = 1 .. 8\n", "f.ini:2:10: ", "trials = 0", "1 to 1000000");
   refuse("trials = many\nppo.epochs = 1 .. 8\n", "f.ini:2:10: ", "not a whole number", "trials");
+
   refuse("trials = 8\nppo.epochs = 8 .. 1\n", "f.ini:3:14: ", "wrong way round", "write 1 .. 8");
   refuse("trials = 8\nppo.epochs = 4 .. 4\n", "f.ini:3:14: ", "nothing to search", "epochs = 4 in [ppo]");
   refuse("trials = 8\nppo.learning_rate = log 0 .. 1\n", "f.ini:3:21: ", "logarithm of 0", "begin above 0");
@@ -434,11 +441,13 @@ static void test_refused(void **state) {
   refuse("trials = 8\nppo.epochs = 0 .. 8\n", "f.ini:3:14: ", "ppo.epochs", "");
   refuse("trials = 8\nppo.learning_rate = 1e-3 .. inf\n", "f.ini:3:21: ", "no finite number", "a range is");
   refuse("trials = 8\nppo.learning_rate = 1e-3\n", "f.ini:3:21: ", "expected a range", "[ppo]");
+
   refuse("trials = 8\nppo.epsilon = 0.1, 0.2\n", "f.ini:3:15: ", "the word choice", "choice 0.1, 0.2");
   refuse("trials = 8\nppo.epsilon = choice 0.1\n", "f.ini:3:15: ", "one value", "epsilon = 0.1 in [ppo]");
   refuse("trials = 8\nppo.epsilon = choice 0.1, 1e-1\n", "f.ini:3:15: ", "is repeated", "0.1");
   refuse("trials = 8\nalgo.name = ppo .. pqn\n", "f.ini:3:13: ", "no range", "write choice");
   refuse("trials = 8\nalgo.name = choice ppo, pop\n", "f.ini:3:13: ", "pop", "ppo");
+
   refuse("trials = 8\nppo.epochs = 1 .. 8\nppo.epochs = 1 .. 4\n", "f.ini:4:1: ", "is set twice", "line 3");
   refuse("trials = 8\nmethod = tep\nppo.epochs = 1 .. 8\n", "f.ini:3:10: ", "unknown 'tep', did you mean tpe",
          "random, sobol, tpe, optuna:SAMPLER and command:FILE");
@@ -455,10 +464,12 @@ static void test_refused(void **state) {
   refuse("trials = 8\nmethod = command:\nppo.epochs = 1 .. 8\n", "f.ini:3:10: ",
          "expected a program", "command:./ask.py");
   refuse("trials = 8\nmethod = tpe\ntimeout = 4\nppo.epochs = 1 .. 8\n", "f.ini:4:1: ", "timeout belongs to", "tpe");
+
   refuse("trials = 8\nenv.num = pow2 16 .. 100\n", "f.ini:3:11: ", "100 is no power of two", "pow2 16 .. 1024");
   refuse("trials = 8\nppo.gamma = logit 0.9 .. 1\n", "f.ini:3:13: ", "logit of 1", "end below 1");
   refuse("trials = 8\nppo.epochs = logit 1 .. 8\n", "f.ini:3:14: ", "logit is a scale", "leave it out");
   refuse("trials = 8\ngoal = max score_at_time\nppo.epochs = 1 .. 8\n", "f.ini:3:8: ", "depends on", "take final");
+
   refuse("trials = 8\ntrain.seed = 1 .. 8\n", "f.ini:3:1: ", "train.seed is given", "seeds = 2");
   refuse("trials = 8\ntrain.threads = 1 .. 8\n", "f.ini:3:1: ", "does not affect results", "[train]");
   refuse("trials = 8\nppo.epoch = 1 .. 8\n", "f.ini:3:1: ", "ppo.epoch is not a setting", "did you mean ppo.epochs");

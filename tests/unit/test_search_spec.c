@@ -187,10 +187,12 @@ static void test_proposals(void **state) {
   double read[3];
   size_t size;
   SweepSpec spec, again;
+
   assert_non_null(mkdtemp(root));
   core_files_path(directory, "%s/sweeps/s", root);
   assert_int_equal(core_files_make_directories(directory), CORE_OK);
   journal_path(root, path);
+
   assert_int_equal(parse(HEAD EWMA, NULL, NULL, &spec), CORE_OK);
   assert_int_equal(sweep_proposals_read(root, &spec), CORE_OK); /* none yet */
   assert_int_equal(spec.searches[0].trials, 4);
@@ -198,18 +200,22 @@ static void test_proposals(void **state) {
   sweep_search_add(&spec.searches[0], &spec.base, without);
   spec.searches[0].wave[4] = spec.searches[0].wave[5] = 1;
   assert_int_equal(sweep_proposals_write(root, &spec, &spec.searches[0]), CORE_OK);
+
   assert_int_equal(parse(HEAD EWMA, NULL, NULL, &again), CORE_OK);
   for (int twice = 0; twice < 2; twice++) { /* known trials are not added again */
     assert_int_equal(sweep_proposals_read(root, &again), CORE_OK);
     assert_int_equal(again.searches[0].trials, 6);
   }
+
   assert_int_equal(again.searches[0].wave[5], 1);
   sweep_search_trial(&again.searches[0], 4, read);
   assert_memory_equal(read, with, sizeof with);
   sweep_search_trial(&again.searches[0], 5, read);
   assert_true(read[0] == 5 && read[1] == 0 && isnan(read[2]));
+
   sweep_spec_free(&again);
   sweep_spec_free(&spec);
+
   /* more trials and another wave or goal continue with them; another space does not */
   assert_int_equal(parse(HEAD "[search all]\nmethod = tpe\ntrials = 40\nwave = 3\ngoal = min kl\nstartup = 4\n"
                          "ppo.epochs = 1 .. 8\nalgo.name = choice ppo, ppo_ewma\n"
@@ -217,6 +223,7 @@ static void test_proposals(void **state) {
   assert_int_equal(sweep_proposals_read(root, &spec), CORE_OK);
   assert_int_equal(spec.searches[0].trials, 6);
   sweep_spec_free(&spec);
+
   assert_int_equal(parse(HEAD "[search all]\nmethod = tpe\ntrials = 20\nstartup = 4\nppo.epochs = 1 .. 9\n", NULL, NULL,
                          &spec), CORE_OK);
   assert_int_equal(sweep_proposals_read(root, &spec), CORE_USAGE);
@@ -224,6 +231,7 @@ static void test_proposals(void **state) {
     strstr(core_error_message(), "f.ini:3:1: the space of [search all] differs from that of the proposals"));
   assert_message("another name");
   sweep_spec_free(&spec);
+
   /* Damage is named by its line. */
   assert_int_equal(core_files_read(path, 0, &text, &size), CORE_OK);
   char *line = strstr(text, "\n5\t") + 1;
@@ -234,6 +242,7 @@ static void test_proposals(void **state) {
   write_text(path, text);
   assert_damaged(root, "search.all.tsv:4: damaged"); /* torn */
   free(text);
+
   write_text(path, "what is this\n");
   assert_damaged(root, "differs from that of the proposals");
   assert_int_equal(core_files_remove_tree(root), CORE_OK);

@@ -94,26 +94,31 @@ static void test_files(void **state) {
   size_t count;
   int fd;
   off_t size;
+
   assert_non_null(mkdtemp(root));
   assert_int_equal(serve_file_open(root, id, "log.txt", &fd, &size), SERVE_NOT_FOUND);
   assert_ok(store_path_list_videos(root, id, &iterations, &count));
   assert_int_equal(count, 0);
   free(iterations);
+
   assert_ok(core_files_path(path, "%s/runs/01/%s", root, id));
   assert_ok(core_files_make_directories(path));
   static const char *const names[] = {"video.20.gif", "video.3.gif", "video.0.gif", "video.03.gif", "video.-1.gif",
                                       "video.gif", "video..gif", "video.1.gif.part", "video.1e3.gif", "log.txt"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) put(root, names[i]);
+
   assert_ok(store_path_list_videos(root, id, &iterations, &count));
   assert_int_equal(count, 3);
   assert_int_equal(iterations[0], 0);
   assert_int_equal(iterations[1], 3);
   assert_int_equal(iterations[2], 20);
   free(iterations);
+
   assert_ok(serve_file_open(root, id, "log.txt", &fd, &size));
   assert_int_equal(size, 1);
   close(fd);
   assert_int_equal(serve_file_open(root, "../../../../etc", "passwd", &fd, &size), CORE_USAGE);
+
   assert_ok(core_files_path(path, "%s/runs/01", root));
   assert_ok(core_files_path(other, "%s/elsewhere", root));
   assert_int_equal(rename(path, other), 0);

@@ -78,15 +78,18 @@ static void no_signal_makes_a_number_wrong(void **state) {
   const size_t shapes = sizeof widths / sizeof *widths;
   Sender sender = {.target = pthread_self()};
   pthread_t thread;
+
   for (size_t s = 0; s < shapes; s++) {
     want[s] = make_layer(widths[s][0], widths[s][1]);
     multiply(ops, &want[s]);
   }
+
   install(SIGALRM, count); /* to the process: blocked where it could hurt */
   install(SIGCONT, count); /* to this thread: on its alternate stack */
   core_signals_guard();
   setitimer(ITIMER_REAL, &(struct itimerval){{0, 300}, {0, 300}}, NULL);
   assert_int_equal(pthread_create(&thread, NULL, send, &sender), 0);
+
   int wrong = 0;
   while (handled < SIGNALS_MIN) {
     for (size_t s = 0; s < shapes; s++) {
@@ -96,6 +99,7 @@ static void no_signal_makes_a_number_wrong(void **state) {
       free_layer(&got);
     }
   }
+
   sender.ending = true;
   pthread_join(thread, NULL);
   setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);

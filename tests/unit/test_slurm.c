@@ -45,8 +45,10 @@ static void test_refused_values(void **state) {
                                       "slurm.modules",     "slurm.after",    "slurm.extra"};
   static const char *const hostile[] = {"-x",  "--wrap=true", "a;b", "a$(b)", "`b`", "a\nb", "a'b", "a\"b",
                                         "a>b", "a\\b",        "a#b", "\t",    "a{b", "a~",   "a!"};
+
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     for (size_t k = 0; k < sizeof hostile / sizeof *hostile; k++) refused(words[i], hostile[k]);
+
   refused("slurm.partition", "a b");
   refused("slurm.modules", "gcc -t");
   refused("slurm.after", "../x");
@@ -57,17 +59,20 @@ static void test_refused_values(void **state) {
   refused("slurm.extra", "--output=/etc/passwd");
   refused("slurm.extra", "--uid=0");
   refused("slurm.extra", "true");
+
   refused("slurm.time", "soon");
   refused("slurm.time", "1:2:3:4");
   refused("slurm.time", "-1");
   refused("slurm.time", "1--2");
   refused("slurm.time", "999999999999999999999");
+
   refused("slurm.mem", "8Gb");
   refused("slurm.mem", "9999999999T");
   refused("slurm.gpus_per_run", "1.5");
   refused("slurm.gpus_per_run", "0.3");
   refused("slurm.gpus_per_run", "nan");
   refused("slurm.cpus_per_run", "0");
+
   refused("slurm.signal", "KILL");
   refused("slurm.api", "http");
   refused("slurm.mpi", "pmix;x");
@@ -177,6 +182,7 @@ static void test_reasons(void **state) {
     {"JobArrayTaskLimit,JobHeldUser", "waits for others of its sweep (slurm.max_running)", false, false},
     {"SomethingNew", "SomethingNew", false, false},
     {"", "", false, false}};
+
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     assert_string_equal(slurm_reason_text(cases[i].words), cases[i].text);
     if (slurm_reason_is_held(cases[i].words) != cases[i].held) fail_msg("%s", cases[i].words);
@@ -189,12 +195,14 @@ static void test_script(void **state) {
   static const char *const command[] = {"/opt/it's/sweep", "task", "$(rm)", NULL};
   SlurmSettings s = slurm_settings_default();
   CoreText text = {0};
+
   taken(&s, "time", "02:00:00");
   taken(&s, "gpus_per_run", "1");
   taken(&s, "gpu_type", "a100");
   taken(&s, "runs_per_task", "2");
   taken(&s, "mem", "4G");
   taken(&s, "extra", "--exclude=n3 --exclusive");
+
   const SlurmId after[] = {{12, -1}, {13, 4}};
   SlurmJob job = {.name = "fig8",
                   .comment = "sweep=fig8 manifest=ab:0",
@@ -205,6 +213,7 @@ static void test_script(void **state) {
                   .after = after,
                   .after_count = 2,
                   .after_each = 15};
+
   slurm_script_print(&job, command, &text);
   assert_string_equal(
     core_text_string(&text),
@@ -215,6 +224,7 @@ static void test_script(void **state) {
     "#SBATCH --requeue\n#SBATCH --open-mode=append\n#SBATCH --exclude=n3\n#SBATCH --exclusive\n"
     "#SBATCH --chdir=\"/w \\\"x\\\"\"\n#SBATCH --output=\"/dev/null\"\n"
     "exec '/opt/it'\\''s/sweep' 'task' '$(rm)'\n");
+
   core_text_clear(&text);
   taken(&s, "modules", "gcc/12");
   taken(&s, "setup", "source ~/venv/bin/activate && ulimit -n 4096");
@@ -224,6 +234,7 @@ static void test_script(void **state) {
                          "module load gcc/12 || { echo 'module load failed' >&2; exit 1; }\n"
                          "source ~/venv/bin/activate && ulimit -n 4096\nstatus=$?\n[ $status -eq 0 ] || { echo "
                          "\"slurm.setup failed with exit code $status\" >&2; exit 1; }\nexec "));
+
   core_text_free(&text);
 }
 

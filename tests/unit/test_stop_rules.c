@@ -85,28 +85,35 @@ static void test_median_conditions(void **state) {
   rule.rule = SWEEP_STOP_median, rule.min_runs = 4;
   Table table = five();
   bind(&table);
+
   assert_int_equal(count_of(&rule, &table), 1);
   rule.min_runs = 5;
   assert_int_equal(count_of(&rule, &table), 0); /* four others */
+
   rule.min_runs = 4, rule.grace = 4;
   assert_int_equal(count_of(&rule, &table), 0);
   rule.grace = 3;
   assert_int_equal(count_of(&rule, &table), 1); /* at the end of its grace */
+
   rule.grace = 0;
   table.trials[4].budget = 31; /* a tenth of it is 3.1 */
   assert_int_equal(count_of(&rule, &table), 0);
   table.trials[4].budget = 10;
+
   table.trials[4].is_exempt = true;
   assert_int_equal(count_of(&rule, &table), 0);
   table.trials[4].is_exempt = false, table.trials[4].is_stopped = true;
   assert_int_equal(count_of(&rule, &table), 0);
   table.trials[4].is_stopped = false, table.trials[4].task = 1; /* other tasks are no measure */
   assert_int_equal(count_of(&rule, &table), 0);
+
   table.trials[4].task = 0, table.points[4][0].value = 0.5; /* equal is not worse */
   assert_int_equal(count_of(&rule, &table), 0);
+
   snprintf(rule.goal, sizeof rule.goal, "min"); /* values are negated internally; messages are not */
   for (size_t i = 0; i < 5; i++)
     for (size_t p = 0; p < 3; p++) table.points[i][p].value = i == 4 ? -9 : -1;
+
   SweepDecisions decisions = decide(&rule, &table);
   assert_int_equal(decisions.count, 1);
   assert_float_equal(decisions.items[0].value, 9, 0);
@@ -138,14 +145,17 @@ static void test_stagnation(void **state) {
   (void)state;
   SweepStop rule = sweep_stop_default();
   rule.rule = SWEEP_STOP_stagnation, rule.patience = 0.3;
+
   Table table = {.step = 1};
   ADD(&table, 0, 10, 0.1, 0.5, 0.4, 0.5, 0.5);        /* not above 0.5 since 2 */
   ADD(&table, 1, 10, 0.1, 0.5, 0.4, 0.5, 0.51);       /* risen */
   ADD(&table, 2, 10, 0.1, 0.5, 0.5);                  /* its 3 transitions are no window behind a point */
   ADD(&table, 3, 10, 0.5, 0.4, 0.4, 0.4)->ddr = 2000; /* since 1 */
   ADD(&table, 4, 10, 0.5, 0.4, 0.4, 0.4)->is_over = true;
+
   SweepDecisions decisions = decide(&rule, &table);
   assert_int_equal(decisions.count, 2);
+
   const SweepDecision *first = find(&decisions, 0, SWEEP_STOPS), *fourth = find(&decisions, 3, SWEEP_STOPS);
   assert_non_null(first);
   assert_non_null(fourth);
@@ -153,8 +163,10 @@ static void test_stagnation(void **state) {
   assert_float_equal(first->threshold, 0.5, 0);
   assert_float_equal(first->transitions, 5, 0);
   sweep_decisions_free(&decisions);
+
   rule.min_rise = 0.02; /* 0.51 is no rise */
   assert_int_equal(count_of(&rule, &table), 3);
+
   rule.ddr_below = 3000; /* the others' DDR is unknown or above */
   table.trials[0].ddr = 4000;
   decisions = decide(&rule, &table);
@@ -162,6 +174,7 @@ static void test_stagnation(void **state) {
   assert_int_equal(decisions.items[0].run, 3);
   assert_non_null(strstr(decisions.items[0].why, "at a DDR of 2"));
   sweep_decisions_free(&decisions);
+
   rule.grace = 5;
   assert_int_equal(count_of(&rule, &table), 0);
 }
@@ -206,11 +219,14 @@ static void test_asha_by_hand(void **state) {
   static const int order[] = {5, 1, 9, 3, 7, 2, 8, 4, 6}, promoted_after[] = {0, 0, 9, 0, 0, 7, 8, 0, 0};
   const SweepStop rule = asha(1, 3);
   Table table = {.step = 1};
+
   for (size_t i = 0; i < 9; i++) add(&table, i, 27, NULL, 0); /* setting i has value 0.1 (i + 1) */
+
   for (size_t step = 0; step < 9; step++) {
     const size_t arrives = (size_t)order[step] - 1;
     go_to(&table, arrives, 1, 0.1 * order[step]);
     SweepDecisions decisions = decide(&rule, &table);
+
     for (size_t i = 0; i < 9; i++) {
       const SweepDecision *promotion = find(&decisions, i, SWEEP_PROMOTES);
       if ((promotion != NULL) != (promoted_after[step] == (int)i + 1))
@@ -218,9 +234,11 @@ static void test_asha_by_hand(void **state) {
       if (promotion) assert_int_equal(promotion->rung, 0);
       assert_true((find(&decisions, i, SWEEP_STOPS) != NULL) == (i == arrives && !promotion));
     }
+
     carry_out(&table, &decisions);
     sweep_decisions_free(&decisions);
   }
+
   for (size_t i = 6; i < 9; i++) { /* 7, 8 and 9 continue to rung 1 */
     assert_false(table.trials[i].is_stopped);
     go_to(&table, i, 3, 0.1 * (double)(i + 1));
@@ -230,6 +248,7 @@ static void test_asha_by_hand(void **state) {
     carry_out(&table, &decisions);
     sweep_decisions_free(&decisions);
   }
+
   go_to(&table, 8, 9, 0.9);
   SweepDecisions decisions = decide(&rule, &table); /* no other run can reach rung 2, so it runs to its end */
   assert_int_equal(decisions.count, 1);

@@ -93,24 +93,29 @@ static StoreState state_of(const Fixture *fixture, size_t run) {
 static void test_database(void **state) {
   const Fixture *fixture = *state;
   SweepStopOutcome outcome;
+
   write_run(fixture, 0, STORE_STOPPED, 1024, 0.2);
   write_run(fixture, 2, STORE_STOPPED, 1024, 0.4);
   write_run(fixture, 1, STORE_STOPPED, 1024, 0.9);
+
   assert_ok(sweep_stop_poll(fixture->root, "s", true, &outcome));
   assert_int_equal(outcome.stopped, 3); /* one seed of 1e-3 is missing: all wait */
   assert_int_equal(outcome.promoted, 0);
   for (size_t i = 0; i < 3; i++) assert_int_equal(state_of(fixture, i).status, STORE_STOPPED_BY_RULE);
   assert_non_null(strstr(state_of(fixture, 1).message, "asha: waits at rung 0 (1 k transitions)"));
+
   assert_ok(sweep_stop_poll(fixture->root, "s", true, &outcome));
   assert_int_equal(outcome.stopped + outcome.promoted, 0); /* nothing new */
   assert_ok(sweep_stop_poll(fixture->root, "s", false, &outcome));
   assert_true(outcome.is_busy); /* not so soon again */
+
   write_run(fixture, 3, STORE_STOPPED, 1024, 0.1);
   assert_ok(sweep_stop_poll(fixture->root, "s", true, &outcome));
   assert_int_equal(outcome.promoted, 2); /* 0.5 against 0.3 */
   assert_int_equal(outcome.stopped, 0);
   assert_int_equal(state_of(fixture, 1).status, STORE_STOPPED);
   assert_int_equal(state_of(fixture, 0).status, STORE_STOPPED_BY_RULE);
+
   SweepStopLog log;
   assert_ok(sweep_stop_log_read(fixture->root, "s", &log));
   assert_int_equal(log.count, 5);
@@ -119,6 +124,7 @@ static void test_database(void **state) {
   assert_int_equal(sweep_stop_log_find(&log, fixture->grid.ids[3])->level, 1);
   assert_float_equal(log.entries[0].transitions, 1000, 0);
   assert_float_equal(log.entries[0].value, 0.3 * 1000 / 1024, 1e-9); /* between the evaluations */
+
   sweep_stop_log_free(&log);
 }
 
@@ -230,6 +236,7 @@ static void test_bad_input(void **state) {
   (void)state;
   assert_refused(HEAD "[stop]\nrule = medain\n", NULL,
                  "f.ini:6:8: stop.rule = medain is not one of: none, median, asha, stagnation", "did you mean median?");
+
   assert_refused(HEAD "[stop]\nrule = asha\nmin = 1000\neta = 1\n", NULL, "f.ini:8:7: stop.eta = 1",
                  "expected 2 to 1000");
   assert_refused(HEAD "[stop]\nrule = asha\nmin = 2M\n", NULL, "f.ini:7:7: stop.min = 2000000 is not below the budget "
@@ -238,6 +245,7 @@ static void test_bad_input(void **state) {
   assert_refused(HEAD "[stop]\nrule = asha\nmin = 1k\nmax = 500\n", NULL, "f.ini:8:7: stop.max = 500 leaves no rung",
                  "raise it");
   assert_refused(HEAD "[stop]\nrule = asha\n", NULL, "f.ini:6:8: stop.rule = asha needs", "add min = ...");
+
   assert_refused(HEAD "[stop]\nrule = median\ngrace = 1M\n", NULL, "f.ini:7:9: stop.grace = 1000000 is not below",
                  "no run would be stopped");
   assert_refused(HEAD "[stop]\nrule = median\neta = 3\n", NULL, "f.ini:7:1: stop.eta is a parameter of asha, but "
@@ -245,18 +253,21 @@ static void test_bad_input(void **state) {
   assert_refused(HEAD "[stop]\nrule = asha\nmin = 5\ngrace = 3\n", NULL, "f.ini:8:1: stop.grace is a parameter of "
                  "median and stagnation", "stop.rule is asha");
   assert_refused(HEAD "[stop]\ngrace = 3\n", NULL, "f.ini:6:1: stop.grace is set without a rule", "add rule =");
+
   assert_refused(HEAD "[stop]\nrule = median\nmeasure = solve_rat\n", NULL, "f.ini:7:11: stop.measure = solve_rat is "
                  "not a measure", "did you mean solve_rate?");
   assert_refused(HEAD "[stop]\nrule = median\nmeasure = distance_to_goal\n", NULL, "f.ini:7:11: stop.measure",
                  "a metric without a column is metric.NAME");
   assert_refused(HEAD "[eval]\ncount = 0\n[stop]\nrule = median\n", NULL, "f.ini:8:8: stop.measure = score",
                  "eval.count is 0, so no run has it; set eval.count, or use measure = iteration.solve_rate");
+
   assert_refused(HEAD "[stop]\nrule = median\ngoal = more\n", NULL, "f.ini:7:8: stop.goal = more is not one of",
                  "max, min");
   assert_refused(HEAD "[stop]\nrule = stagnation\npatience = 2\n", NULL, "f.ini:7:12: stop.patience = 2", "0.001 to 1");
   assert_refused(HEAD "[stop]\nrule = median\nmin_runs = few\n", NULL, "f.ini:7:12: stop.min_runs = few is not a",
                  "whole number");
   assert_refused(HEAD "[stop]\nrule = median\ngarce = 5\n", NULL, "f.ini:7:1", "did you mean stop.grace?");
+
   assert_refused(HEAD "[stop]\nrule = median\n", "stop.eta=4", "--set stop.eta=4", "is a parameter of asha");
   assert_refused(HEAD "[grid g]\ntrain.total_steps = 1M, 1k\n[stop]\nrule = asha\nmin = 5000\n", NULL, "f.ini:9:7",
                  "(train.total_steps = 1000)"); /* the smallest budget counts */

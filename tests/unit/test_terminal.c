@@ -76,22 +76,26 @@ static void a_terminal_gets_colors_and_wrapped_columns(void **state) {
     print_message("no pseudo terminal can be opened\n");
     skip();
   }
+
   const char *no_color = getenv("NO_COLOR");
   char *kept = no_color ? core_text_duplicate(no_color) : NULL;
   unsetenv("NO_COLOR");
   setenv("TERM", "xterm", 1);
   assert_true(core_terminal_has_color(stream));
   assert_int_equal(core_terminal_width(stream), 30);
+
   static const char *const headers[] = {"n", "text"};
   CoreTable *t = core_table_create(headers, 2);
   core_table_cell(t, "1");
   core_table_cell_color(t, CORE_GREEN, "%s", "ééééééééééééééééééééééééééééééééé");
   core_table_print(t, stream);
   core_table_destroy(&t);
+
   assert_string_equal(what_arrived(stream, other),
     "\033[1mn\033[0m \033[1mtext\033[0m\r\n"
     "1 \033[32méééééééééééééééééééééééééééé\033[0m\r\n"
     "  \033[32mééééé\033[0m\r\n");
+
   static const char *const names[] = {"configuration", "runs", "final solve rate [95 % t]"};
   setenv("NO_COLOR", "1", 1);
   t = core_table_create(names, 3); /* 13 + 2 + 4 + 2 + 25 columns, of which there are 30 */
@@ -103,6 +107,7 @@ static void a_terminal_gets_colors_and_wrapped_columns(void **state) {
   core_table_cell(t, "–");
   core_table_print(t, stream);
   core_table_destroy(&t);
+
   assert_string_equal(what_arrived(stream, other),
     "configuration runs final solve\r\n"
     "                          rate\r\n"
@@ -111,19 +116,23 @@ static void a_terminal_gets_colors_and_wrapped_columns(void **state) {
     "                   [0.25, 0.5]\r\n"
     "eps 0.2,         -           –\r\n"
     "steps\r\n");
+
   static const char *const many[] = {"name", "first number", "second number", "third", "fourth number"};
   t = core_table_create(many, 5); /* too wide for one row */
   core_table_cell(t, "com 2");
   for (int i = 1; i < 5; i++) core_table_cell(t, i == 3 ? "" : "0.123456");
   core_table_print(t, stream);
   core_table_destroy(&t);
+
   assert_string_equal(what_arrived(stream, other),
     "com 2\r\n"
     "  first number   0.123456\r\n"
     "  second number  0.123456\r\n"
     "  fourth number  0.123456\r\n");
+
   assert_false(core_terminal_has_color(stream));
   assert_string_equal(core_terminal_color(stream, CORE_RED), "");
+
   CoreLive live = {.stream = stream};
   core_live_draw(&live, "one\ntwo\n", false);
   what_arrived(stream, other);
@@ -133,6 +142,7 @@ static void a_terminal_gets_colors_and_wrapped_columns(void **state) {
   assert_int_equal(live.lines, 0);
   core_live_draw(&live, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n", false);
   assert_int_equal(live.lines, 9);
+
   if (kept) setenv("NO_COLOR", kept, 1);
   else unsetenv("NO_COLOR");
   free(kept);
