@@ -90,7 +90,6 @@ try_duck() {
   try "$1" "$2" duck </dev/null
 }
 try_duck "DuckDB: from the database" "$summary"
-try_duck "DuckDB: iterations from the database" "$means"
 if [ -z "$without" ]; then # every view of the file, row by row, as SQLite has it
   for view in best_solve_rate run_summary run_ddr layer_metric setting; do
     columns=$(tool sql results.db "SELECT group_concat(name, ', ') FROM pragma_table_info('$view')")

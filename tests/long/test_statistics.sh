@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Error rates of claims' verdicts and coverage of intervals on simulated seeds: 3, 5 and 10 seeds, with equal or
-# different spread and number, failures, skew near a bound, correlated, on 1 to 8 tasks. Prints the tables of
+# different spread and number, failures, skew near a bound, correlated, on 1 to 8 tasks. Prints all rates; their worst are in
 # docs/validation.md. STATISTICS_WORLDS (1000): data sets. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -5,7 +5,16 @@
   ppo_starpilot    ppo_procgen.py, 64 x 32 and one minibatch, which has the 2048 rows of its 64 x 256 and eight
 
 Each runs unchanged, and again with its memory reused (rows.py). The scripts are not part of this tree: PEER_CLEANRL
-names their directory, or one of them. They count steps per second since their start. Usage: cleanrl_ppo.py [CASE ...]"""
+names their directory, or one of them. They count steps per second since their start. To install them, in a Python of
+their own:
+
+  python3 -m venv cleanrl
+  cleanrl/bin/pip install 'gymnasium[mujoco]==0.29.1' 'mujoco==2.3.3' 'numpy<2' torch tyro tensorboard
+  cleanrl/bin/pip install 'gym==0.23.1' procgen2 'ale-py==0.10.1' opencv-python-headless   # ppo_atari, ppo_procgen
+  git clone --depth 1 https://github.com/vwxyzjn/cleanrl cleanrl/source
+  make bench ONLY=mujoco PEER_CLEANRL_PYTHON=$PWD/cleanrl/bin/python PEER_CLEANRL=$PWD/cleanrl/source/cleanrl
+
+Usage: cleanrl_ppo.py [CASE ...]"""
 import os
 import re
 import subprocess
