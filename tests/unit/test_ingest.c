@@ -404,9 +404,11 @@ static void test_one_importer_at_a_time(void **state) {
   int ready[2], go[2];
   char byte;
   StoreImport result;
+
   write_rows(id, 1, 1, 3, 0);
   assert_ok(core_files_path(path, "%s/.import.lock", root));
   assert_int_equal(pipe(ready) + pipe(go), 0);
+
   pid_t child = fork();
   if (child == 0) { /* holds the lock until a signal and for a while after it; reports the release */
     int lock;
@@ -415,15 +417,18 @@ static void test_one_importer_at_a_time(void **state) {
     usleep(100000);
     _exit(write(ready[1], "n", 1) != 1);
   }
+
   assert_int_equal(read(ready[0], &byte, 1), 1);
   StoreDatabase *database = open_database();
   assert_ok(store_import(database, root, NULL, false, &result));
   assert_int_equal(result.rows, -1);
+
   assert_int_equal(write(go[1], "g", 1), 1);
   assert_ok(store_import(database, root, NULL, true, &result)); /* waits for its end */
   assert_int_equal(result.rows, 3);
   assert_int_equal(fcntl(ready[0], F_SETFL, O_NONBLOCK), 0);
   assert_int_equal(read(ready[0], &byte, 1), 1); /* had let go by then */
+
   store_database_close(&database);
   waitpid(child, NULL, 0);
   for (int i = 0; i < 2; i++) close(ready[i]), close(go[i]);

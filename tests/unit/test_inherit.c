@@ -297,15 +297,18 @@ static void test_names(void **state) {
                                     "run:0123456789ABCDEF"};
   CoreOrigin origin;
   CoreConfig config = core_config_default();
+
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     assert_int_equal(core_origin_parse(bad[i], &origin), CORE_USAGE);
     assert_message("init.from = ");
     assert_ok(core_config_set(&config, "init.from", bad[i]));
     assert_int_equal(core_config_check(&config), CORE_USAGE); /* also when a sweep is planned */
   }
+
   assert_ok(core_origin_parse("run:0123456789abcdef@12", &origin));
   assert_true(origin.is_run && origin.iteration == 12);
   assert_string_equal(origin.run, "0123456789abcdef");
+
   assert_ok(core_origin_parse("run:0123456789abcdef", &origin));
   assert_true(origin.is_run && origin.iteration == -1);
   assert_ok(core_origin_parse("here/x.ckpt", &origin));

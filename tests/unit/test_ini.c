@@ -76,8 +76,10 @@ static void quotes_and_continuations(void **state) {
     "f = 1 \\\n"
     "\n"
     "\xc3\xa9 = 1\n";
+
   assert_int_equal(core_ini_parse("f", text, &ini), CORE_USAGE);
   assert_string_equal(core_error_message(), "f:11:1: a key may hold only letters, digits, '.', '_' and '-'");
+
   char *cut = core_text_duplicate(text);
   *strstr(cut, "\xc3\xa9") = '\0';
   assert_int_equal(core_ini_parse("f", cut, &ini), CORE_OK);
@@ -87,6 +89,7 @@ static void quotes_and_continuations(void **state) {
   assert_entry(&ini, 3, "", "d", "1, 2, 3, 4", 4, 5);
   assert_entry(&ini, 4, "", "e", " ", 7, 5);
   assert_entry(&ini, 5, "", "f", "1", 9, 5);
+
   core_ini_free(&ini);
   free(cut);
 }

@@ -174,30 +174,37 @@ static void expect_refused(const SimLevel *level, const char *message) {
 static void test_check(void **state) {
   const SimLevel good = small_level();
   SimLevel bad;
+
   assert_int_equal(sim_level_check(&good), CORE_OK);
   bad = good, bad.polygon[4].x = NAN, expect_refused(&bad, "polygon[4].position.0: nan");
   bad = good, bad.circle[0].vy = INFINITY, expect_refused(&bad, "circle[0].velocity.1: inf");
   bad = good, bad.polygon[5].rotation = NAN, expect_refused(&bad, "polygon[5].rotation");
+
   bad = good, bad.polygon[4].vertex_x[0] = 0.9f, bad.polygon[4].vertex_y[0] = -0.5f;
   expect_refused(&bad, "polygon[4].vertices: not convex and clockwise");
   bad = good, bad.polygon[4].vertex_x[1] = -0.3f, expect_refused(&bad, "polygon[4].vertices: corners 0 and 1 coincide");
   bad = good, bad.polygon[4].vertex_count = 2,
     expect_refused(&bad, "polygon[4].n_vertices: 2 is out of range, expected 3..4");
+
   bad = good, bad.polygon[4].inverse_mass = 0, expect_refused(&bad, "polygon[4]: inverse_mass and inverse_inertia");
   bad = good, bad.circle[0].inverse_mass = -1, expect_refused(&bad, "circle[0].inverse_mass: negative");
   bad = good, bad.polygon[4].density = 0, expect_refused(&bad, "polygon[4].density: 0 gives a moving body zero mass");
   bad = good, bad.circle[1].radius = 0, expect_refused(&bad, "circle[1].radius");
   bad = good, bad.polygon[2].inverse_mass = bad.polygon[2].inverse_inertia = 1;
   expect_refused(&bad, "polygon[2].inverse_mass: floor, walls and ceiling");
+
   bad = good, bad.polygon[4].role = 4, expect_refused(&bad, "polygon[4].role: 4 is out of range, expected 0..3");
   bad = good, bad.circle[2].collision_mode = -1, expect_refused(&bad, "circle[2].collision_mode");
+
   bad = good, bad.joint[0].b = 9, expect_refused(&bad, "joint[0].b_index: 9 is not a shape, expected 0..8");
   bad = good, bad.joint[0].b = 4, expect_refused(&bad, "joint[0].b_index: the joint connects shape 4 to itself");
   bad = good, bad.joint[0].motor_binding = 4, expect_refused(&bad, "joint[0].motor_binding");
   bad = good, bad.joint[0].has_limits = true, bad.joint[0].min_rotation = 1;
   expect_refused(&bad, "joint[0].min_rotation: 1 is above max_rotation");
+
   bad = good, bad.thruster[1].shape = -1, expect_refused(&bad, "thruster[1].object_index: -1 is not a shape");
   bad = good, bad.thruster[1].power = NAN, expect_refused(&bad, "thruster[1].power");
+
   bad = good, bad.size.polygons = 13, expect_refused(&bad, "polygon: 13 slots");
   bad = good, bad.size.joints = -1, expect_refused(&bad, "joint: -1 slots");
 }

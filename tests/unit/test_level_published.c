@@ -41,26 +41,32 @@ static void check_masses(const char *path, int expected) {
 static void test_published_lists(void **state) {
   static const int counts[] = {10, 24, 40};
   SimLevelSet set;
+
   for (int i = 0; i < 3; i++) {
     int count = 0;
     while (sim_level_lists[i].files[count]) count++;
     assert_int_equal(count, counts[i]);
     assert_ptr_equal(sim_level_list_find(sim_level_lists[i].name), &sim_level_lists[i]);
   }
+
   assert_null(sim_level_list_find("kinetix"));
   assert_int_equal(sim_level_set_read("kinetix_s", "", &set), CORE_USAGE);
   assert_message("env.level_folder");
   assert_int_equal(sim_level_set_read("kinetix_s", test_directory, &set), CORE_USAGE);
   assert_message("h0_weak_thrust.json");
+
   assert_int_equal(sim_level_set_read("s/h0_weak_thrust", "", &set), CORE_USAGE);
   assert_message("env.level_folder");
   assert_int_equal(sim_level_set_read("s/h0_weak_trust", test_directory, &set), CORE_USAGE);
   assert_message("s/h0_weak_trust"); /* not in their list, so it is taken as a file */
+
   if (!core_files_exists(PUBLIC_LEVELS)) skip();
+
   assert_int_equal(sim_level_set_read("s/h0_weak_thrust+l/grasp_easy", PUBLIC_LEVELS, &set), CORE_OK);
   assert_int_equal(set.count, 2);
   assert_string_equal(set.level[1].name, "l/grasp_easy");
   sim_level_set_free(&set);
+
   if (sim_level_set_read("kinetix_s+kinetix_m+kinetix_l", PUBLIC_LEVELS, &set) != CORE_OK)
     fail_msg("%s", core_error_message());
   assert_int_equal(set.count, 74);

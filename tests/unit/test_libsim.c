@@ -102,14 +102,17 @@ static void last_observations_are_those_before_the_reset(void **state) {
         *next = calloc(WORLDS, row), *none = calloc(1, row);
   uint8_t actions[WORLDS * SIM_ACTIONS], done[WORLDS], has_ended[WORLDS] = {0};
   const LibsimStep out = {.observations = next, .done = done}, other_out = {.observations = shown};
+
   assert_done(libsim_reset(batch, NULL));
   assert_done(libsim_reset(blind, NULL));
   assert_done(libsim_reset(other, NULL));
+
   for (uint32_t t = 0; t < 12; t++) {
     fill(actions, sizeof actions, t);
     assert_done(libsim_step_final(batch, actions, &out, last));
     assert_done(libsim_step_final(blind, actions, NULL, unseen)); /* kernels that need not show anything */
     assert_done(libsim_step(other, actions, &other_out));
+
     assert_memory_equal(last, unseen, WORLDS * row);
     for (size_t w = 0; w < WORLDS; w++) {
       const float *expected = done[w] && !has_ended[w] ? shown + w * length : has_ended[w] ? NULL : none;
@@ -118,7 +121,9 @@ static void last_observations_are_those_before_the_reset(void **state) {
       has_ended[w] |= done[w];
     }
   }
+
   for (int w = 0; w < WORLDS; w++) assert_true(has_ended[w]);
+
   free(last), free(unseen), free(shown), free(next), free(none);
   libsim_destroy(&batch), libsim_destroy(&blind), libsim_destroy(&other);
 }
@@ -277,21 +282,25 @@ static void levels_come_from_everywhere(void **state) {
   LibsimLevels *levels, *again;
   LibsimSize size;
   char *json;
+
   assert_done(libsim_levels_random('m', 3, 10, 5, 0, &levels));
   assert_int_equal(libsim_levels_count(levels), 5);
   assert_done(libsim_levels_size(levels, &size));
   assert_true(size.polygons == 6 && size.circles == 3 && size.joints == 2 && size.thrusters == 2 && size.contacts > 0);
+
   assert_done(libsim_levels_write(levels, 4, &json));
   assert_done(libsim_levels_parse("again.json", json, strlen(json), &again));
   assert_string_equal(libsim_levels_name(again, 0), "again");
   assert_null(libsim_levels_name(again, 1));
   libsim_free(json);
   libsim_levels_destroy(&again);
+
   expect(libsim_levels_write(levels, 5, &json), LIBSIM_USAGE, "levels 0 to 4");
   libsim_levels_destroy(&levels);
   assert_done(libsim_levels_random('s', 3, 0, 4, 1, &levels));
   assert_int_equal(libsim_levels_count(levels), 4);
   libsim_levels_destroy(&levels);
+
   expect(libsim_levels_random('x', 0, 0, 1, 0, &levels), LIBSIM_USAGE, "size must be 's', 'm' or 'l'");
   expect(libsim_levels_random('s', 0, UINT32_MAX, 2, 0, &levels), LIBSIM_USAGE, "32 bits");
   expect(libsim_levels_random('s', 0, 0, 0, 0, &levels), LIBSIM_USAGE, "at least 1");
@@ -299,6 +308,7 @@ static void levels_come_from_everywhere(void **state) {
   expect(libsim_levels_read("", &levels), LIBSIM_USAGE, "name a directory");
   expect(libsim_levels_read("nowhere", &levels), LIBSIM_USAGE, "nowhere: No such file");
   expect(libsim_levels_parse("x.json", "{", 1, &levels), LIBSIM_USAGE, "x.json:1:1: not valid JSON");
+
   assert_null(levels);
 }
 
@@ -356,6 +366,7 @@ static void a_level_that_runs_to_nan_ends_its_episodes(void **state) {
   static const char *const KERNELS[] = {"scalar", "avx2", "avx512"};
   LibsimOptions options = small();
   options.done_reason = 1;
+
   for (int k = 0; k < 3; k++) {
     setenv("SIM_KERNELS", KERNELS[k], 1);
     LibsimBatch *batch = make(options, RUNS_TO_NAN);
@@ -364,6 +375,7 @@ static void a_level_that_runs_to_nan_ends_its_episodes(void **state) {
     uint8_t actions[WORLDS * SIM_ACTIONS], done[WORLDS], solved[WORLDS];
     int64_t ended = 0;
     const LibsimStep out = {.observations = observations, .reward = reward, .done = done, .solved = solved};
+
     for (uint32_t t = 0; t < 10; t++) { /* fewer than max_steps */
       fill(actions, sizeof actions, t);
       assert_done(libsim_step(batch, actions, &out));
@@ -373,6 +385,7 @@ static void a_level_that_runs_to_nan_ends_its_episodes(void **state) {
       }
       for (size_t i = 0; i < WORLDS * length; i++) assert_true(fabsf(observations[i]) <= 10);
     }
+
     assert_true(ended >= WORLDS);
     assert_int_equal(libsim_nonfinite(batch), ended);
     free(observations);

@@ -326,18 +326,22 @@ static void make_clusters(char first[CORE_PATH_MAX], char second[CORE_PATH_MAX])
 static void test_merge(void **state) {
   char first[CORE_PATH_MAX], second[CORE_PATH_MAX], ab[CORE_PATH_MAX], ba[CORE_PATH_MAX];
   static char once[65536], twice[65536], other_way[65536];
+
   make_clusters(first, second);
   spoil_file(first, "UPDATE run SET iteration = 10, status = 'stopped' WHERE seed = 1;" /* it stopped half way */
              "DELETE FROM iteration WHERE run_id = (SELECT id FROM run WHERE seed = 1) AND iteration > 10");
   assert_ok(core_files_path(ab, "%s/ab.db", root));
   assert_ok(core_files_path(ba, "%s/ba.db", root));
+
   StoreMerge merge = merge_into(ab, first);
   assert_int_equal(merge.runs_added, 2);
   assert_int_equal(merge.iterations, ROWS + 10);
+
   merge = merge_into(ab, second);
   assert_int_equal(merge.runs_added, 1);
   assert_int_equal(merge.runs_replaced, 1);
   assert_int_equal(merge.renamed_sweeps, 1);
+
   dump(ab, once, sizeof once);
   merge = merge_into(ab, second);
   assert_int_equal(merge.runs_added + merge.runs_replaced + merge.sweeps, 0);
@@ -345,9 +349,11 @@ static void test_merge(void **state) {
   assert_int_equal(merge.runs_added + merge.runs_replaced + merge.sweeps, 0);
   dump(ab, twice, sizeof twice);
   assert_string_equal(once, twice);
+
   merge_into(ba, second);
   merge_into(ba, first);
   dump(ba, other_way, sizeof other_way);
+
   char *line = strstr(once, "n study"); /* only the sweeps' names depend on the order */
   assert_non_null(line);
   assert_int_equal(strncmp(once, other_way, (size_t)(line - once)), 0);

@@ -88,28 +88,34 @@ static void test_depth(void **state) {
   Fixture *f = make(1000);
   MetricsPolicyChange change;
   CoreConfig config = core_config_default();
+
   config.metrics.every = 4;
   config.metrics.representation_every = 3; /* metrics.every is the least */
+
   metrics_choose(&f->metrics, &config, 1);
   assert_int_equal(f->metrics.depth, METRICS_REPRESENTATION);
   metrics_choose(&f->metrics, &config, 4);
   assert_int_equal(f->metrics.depth, METRICS_KL);
+
   metrics_begin(&f->metrics, &f->agent);
   set_policy(f, 0.9);
   metrics_policy_change(&f->metrics, f->ops, &f->agent, &f->rollout, 1, 1, &change);
   assert_true(isnan(change.ess_percent) && isnan(change.policy_variance) && isnan(change.actor.weight_norm));
   assert_true(isnan(change.actor.rank.pca) && isnan(change.critic.units.dead) && change.kl > 0.5);
+
   metrics_choose(&f->metrics, &config, 5);
   metrics_policy_change(&f->metrics, f->ops, &f->agent, &f->rollout, 1, 1, &change);
   assert_float_equal(change.ess_percent, 100 * 1 / ((1.8 * 1.8 + 0.2 * 0.2) / 2), 1e-4);
   assert_float_equal(change.k2, (log(1.8) * log(1.8) + log(0.2) * log(0.2)) / 4, 1e-6);
   assert_float_equal(change.policy_variance, 0, 1e-12);
   assert_float_equal(change.actor.weight_norm, hypot(log(0.9), log(0.1)), 1e-6);
+
   assert_float_equal(change.actor.units.dormant, 1, 0); /* all weights before the head are 0 */
   assert_float_equal(change.actor.dormant_strict, 1, 0);
   assert_float_equal(change.actor.dormant_loose, 1, 0);
   assert_float_equal(change.critic.units.dead, 1, 0);
   assert_float_equal(change.actor.rank.pca, 1, 0);
+
   destroy(f);
 }
 

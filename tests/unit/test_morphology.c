@@ -109,6 +109,7 @@ static void test_joints(void **state) {
     for (int k = 0; k < level->size.joints; k++) {
       const SimJoint *j = &level->joint[k];
       if (!j->active) continue;
+
       const SimShape *a = level_shape_at(level, j->a), *b = level_shape_at(level, j->b);
       double ax, ay, bx, by;
       world_point(a, j->a_x, j->a_y, &ax, &ay);
@@ -116,12 +117,14 @@ static void test_joints(void **state) {
       assert_true(fabs(ax - bx) < 1e-5 && fabs(ay - by) < 1e-5);
       assert_true(fabs(ax - (double)j->global_x) < 1e-5 && fabs(ay - (double)j->global_y) < 1e-5);
       assert_true(j->a < j->b && is_part(a) && is_part(b));
+
       bool wheel = j->b >= level->size.polygons;
       if (wheel) assert_true(j->motor_on && !j->has_limits && fabsf(j->motor_power - power) < 1e-6f);
       else assert_float_equal(j->rotation, b->rotation - a->rotation, 1e-6);
       if (j->motor_on) assert_true(j->motor_speed >= 1.5f && j->motor_speed <= 3);
       if (j->motor_on && !wheel)
         assert_true(j->motor_power >= 1.5f * power - 1e-6f && j->motor_power <= 3 * power + 1e-6f);
+
       if (!wheel && !j->fixed) hinges++, limited += j->has_limits;
       if (j->has_limits)
         assert_true(j->min_rotation >= -1.2f && j->min_rotation <= -0.4f && j->max_rotation >= 0.4f &&

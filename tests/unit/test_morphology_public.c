@@ -113,12 +113,15 @@ static void test_distribution(void **state) {
 static void test_constants(void **state) {
   SimLevelSet set;
   SimLevel ours = sim_morphology_public(0);
+
   if (!core_files_exists(LEVELS)) {
     print_message("# %s is not here\n", LEVELS);
     skip();
   }
+
   if (sim_level_set_read(LEVELS, "", &set) != CORE_OK) fail_msg("%s", core_error_message());
   assert_memory_equal(&set.size, &SIM_SIZE_L, sizeof set.size);
+
   for (int i = 0; i < set.count; i++) {
     const SimLevel *theirs = &set.level[i];
     for (int k = 0; k < set.size.polygons + set.size.circles; k++) {

@@ -196,27 +196,33 @@ static void test_foreign_states_are_refused(void **state) {
   (void)state;
   NEED_MUJOCO();
   Side side, before;
+
   make_side(&side, "Swimmer-v4", 2, 0);
   const size_t bytes = side.env->state_bytes(side.env);
   uint8_t *saved = core_memory_allocate(bytes), *changed = core_memory_allocate(bytes);
   side.env->save(side.env, saved);
   make_side(&before, "Swimmer-v4", 2, 0);
+
   static const struct { size_t at; const char *message; } faults[] = {
     {0, "this run is of mujoco/Swimmer-v4"}, {48, "set MUJOCO_HOME to that version"},
     {56, "another version of swimmer.xml"}, {52, "bytes, expected"}};
+
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     memcpy(changed, saved, bytes);
     changed[faults[i].at] ^= 1;
     assert_int_equal(side.env->load(side.env, changed, bytes), CORE_USAGE);
     assert_message(faults[i].message);
   }
+
   assert_int_equal(side.env->load(side.env, saved, bytes - 1), CORE_USAGE);
   assert_int_equal(side.env->load(side.env, saved, 10), CORE_USAGE);
+
   for (uint32_t t = 0; t < 5; t++) { /* nothing was changed */
     step_side(&side, 0, t);
     step_side(&before, 0, t);
     assert_same(&side, &before, 0, 2);
   }
+
   free(saved);
   free(changed);
   free_side(&side);

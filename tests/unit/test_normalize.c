@@ -54,14 +54,18 @@ static void test_rules(void **state) {
     Normalizer normalizer;
     CoreArena *arena = make(&normalizer, rules[i].rule);
     const bool at_once = rules[i].rule == NORMALIZE_CLEANRL;
+
     normalize_apply(&normalizer, x, ROWS, y, FEATURES); /* unchanged, except for the prior's epsilon and the bound */
     assert_true(fabs((double)y[0] - (double)x[0]) < 1e-5);
     assert_true(fabs((double)y[FEATURES - 1] - fmin((double)x[FEATURES - 1], rules[i].limit)) < 1e-3);
+
     normalize_add(&normalizer, x, ROWS);
     assert_true(normalizer.moments[0] == rules[i].prior + (at_once ? ROWS : 0));
     normalize_advance(&normalizer);
     assert_true(normalizer.moments[0] == rules[i].prior + ROWS);
+
     normalize_apply(&normalizer, x, ROWS, y, FEATURES);
+
     for (int k = 0; k < FEATURES; k++) { /* by the definition, with the prior's rows of mean 0 and variance 1 */
       double n = ROWS + rules[i].prior, sum = 0, squares = rules[i].prior;
       for (int r = 0; r < ROWS; r++) sum += (double)x[r * FEATURES + k];

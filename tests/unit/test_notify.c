@@ -45,6 +45,7 @@ static const SweepNotification news = {
 static void test_styles(void **state) {
   HttpServer server;
   SlurmSite site;
+
   start(&server, "slack", "both");
   site = read_site();
   assert_int_equal(sweep_notify_send(&site, &news), CORE_OK);
@@ -54,6 +55,7 @@ static void test_styles(void **state) {
                       "sweep fig8 has ended: 8 of 10 runs finished, 2 failed\nloss is \"NaN\"\nat 7");
   json_decref(json);
   stop(&server);
+
   start(&server, "plain", "both");
   site = read_site();
   assert_int_equal(sweep_notify_send(&site, &news), CORE_OK);
@@ -62,6 +64,7 @@ static void test_styles(void **state) {
   assert_string_equal(json_string_value(json_object_get(json, "event")), "end");
   json_decref(json);
   stop(&server);
+
   start(&server, "ntfy", "both");
   site = read_site();
   assert_int_equal(sweep_notify_send(&site, &news), CORE_OK);

@@ -84,28 +84,35 @@ static void test_parts(void **state) {
 static void test_force_of_parts(void **state) {
   (void)state;
   bool has_more_runs;
+
   make_sweep();
   const SweepQueueRequest a = {.jobs = 1, .where = "where=grid=a\n"}, all = {.requested_unix_s = 3e9};
   const SweepQueueRequest b = {.jobs = 1, .force = true, .requested_unix_s = 1.5e9, .where = "where=grid=b\n"};
   const SweepQueueRequest b_again = {.jobs = 2, .requested_unix_s = 1.6e9, .where = "where=grid=b\n"};
+
   assert_ok(sweep_queue_check(root, "a", &b, &has_more_runs));
   assert_false(has_more_runs);
   assert_ok(sweep_queue_write(root, "a", &a));
+
   assert_int_equal(sweep_queue_check(root, "a", &b, &has_more_runs), CORE_USAGE);
   assert_int_equal(sweep_queue_write(root, "a", &b), CORE_USAGE);
   assert_message("sweep stop a");
   assert_false(read_request(true).force);
+
   assert_ok(sweep_queue_check(root, "a", &all, &has_more_runs));
   assert_false(has_more_runs);
   assert_ok(sweep_queue_check(root, "a", &b_again, &has_more_runs));
   assert_true(has_more_runs);
+
   assert_ok(sweep_queue_write(root, "a", &all));
   assert_int_equal(sweep_queue_write(root, "a", &b), CORE_USAGE);
   assert_ok(sweep_queue_remove(root, "a"));
+
   assert_ok(sweep_queue_write(root, "a", &b));
   assert_int_equal(sweep_queue_write(root, "a", &a), CORE_USAGE);
   assert_int_equal(sweep_queue_write(root, "a", &all), CORE_USAGE);
   assert_ok(sweep_queue_write(root, "a", &b_again));
+
   const SweepQueueRequest kept = read_request(true);
   assert_true(kept.force && kept.requested_unix_s == 1.5e9 && kept.jobs == 2);
 }

@@ -208,25 +208,31 @@ static void test_threads(void **state) {
   const size_t w = UNITS, rows = MANY * STEPS;
   float *wh = normals(1, w * 4 * w, 0.3), *bh = normals(2, 4 * w, 0.3), *start = normals(3, MANY * 2 * w, 1);
   float *dh = normals(4, rows * w, 1), *kept[2] = {NULL, NULL};
+
   for (int threads = 1; threads <= 3; threads += 2) {
     Ops *ops = make_ops(threads);
     float *gates = normals(5, rows * 4 * w, 1), *buffer = core_memory_zero_allocate(5 * rows * w, sizeof *buffer);
     float *gradient = buffer + 3 * rows * w; /* dwx, dwh, dbx, dbh, dstate */
+
     const OpsLstm lstm = {.in = UNITS, .width = UNITS, .sequences = MANY, .length = STEPS, .wx = wh, .bx = bh,
                           .wh = wh, .bh = bh, .x = dh, .start = start, .stride = 2 * w, .gates = gates, .h_in = buffer,
                           .c_in = buffer + rows * w, .h = buffer + 2 * rows * w};
     const OpsLstmGradients to = {.dwx = gradient, .dwh = gradient + 4 * w * w, .dbx = gradient + 8 * w * w,
                                  .dbh = gradient + 8 * w * w + 4 * w, .dstate = gradient + rows * w};
+
     ops->recurrent->lstm_forward(ops, &lstm);
     ops->recurrent->lstm_backward(ops, &lstm, dh, &to);
+
     assert_memory_equal(to.dbx, to.dbh, 4 * w * sizeof *to.dbx);
     for (size_t i = 0; i < rows * 4 * w; i++) assert_true(isfinite(gates[i]));
     if (kept[0]) assert_memory_equal(gates, kept[0], rows * 4 * w * sizeof *gates);
     if (kept[1]) assert_memory_equal(buffer, kept[1], 5 * rows * w * sizeof *buffer);
+
     free(kept[0]), free(kept[1]);
     kept[0] = gates, kept[1] = buffer;
     ops_destroy(&ops);
   }
+
   free(kept[0]), free(kept[1]);
   free(wh), free(bh), free(start), free(dh);
 }

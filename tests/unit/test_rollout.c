@@ -129,12 +129,14 @@ static void test_episode_book(void **state) {
   double returns = 0, lengths = 0, running[WORLDS] = {0};
   int count = 0, in_book = 0;
   double book_returns = 0, book_lengths = 0;
+
   for (int iteration = 1; iteration <= 3; iteration++) {
     RolloutEpisodes episodes = collect(f, iteration);
     in_book += (int)episodes.count;
     book_returns += episodes.return_mean * (double)episodes.count;
     book_lengths += episodes.length_mean * (double)episodes.count;
     assert_float_equal(episodes.solve_rate, 0.5, 0); /* level 0 never, level 1 always, level 2 not played */
+
     for (int t = 0; t < STEPS; t++)
       for (int w = 0; w < WORLDS; w++) {
         int length = 2 + w % 3;
@@ -148,6 +150,7 @@ static void test_episode_book(void **state) {
         running[w] = 0;
       }
   }
+
   assert_int_equal(in_book, count);
   assert_float_equal(book_returns, returns, 1e-9);
   assert_float_equal(book_lengths, lengths, 1e-9);

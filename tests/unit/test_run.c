@@ -60,12 +60,15 @@ static void test_state_round_trip(void **state) {
     .heartbeat_unix_s = 1.7e9 + 5, .finished_unix_s = 1.7e9 + 6, .iteration = 100, .iterations = 120,
     .transitions = 52428800, .transitions_total = 3000000000, .steps_per_second = 123456.789, .solve_rate = NAN,
     .train_seconds = 0.1, .device = "cpu", .commit = "abc1234+", .message = "line one\nline two\x1b[31m"};
+
   make_run(0, id);
   assert_ok(store_run_state_read(root, id, true, &read));
   assert_int_equal(read.status, STORE_PENDING);
   assert_true(isnan(read.solve_rate));
+
   assert_ok(store_run_state_write(root, id, &written));
   assert_ok(store_run_state_read(root, id, true, &read));
+
   assert_int_equal(read.status, STORE_FINISHED);
   assert_int_equal(read.attempt, 2);
   assert_string_equal(read.host, "node-3");
@@ -78,6 +81,7 @@ static void test_state_round_trip(void **state) {
   assert_true(isnan(read.solve_rate));
   assert_string_equal(read.commit, "abc1234+");
   assert_string_equal(read.message, "line one line two?[31m"); /* one line, nothing a terminal obeys */
+
   written.status = STORE_LOST;
   assert_int_equal(store_run_state_write(root, id, &written), CORE_USAGE);
 }
@@ -98,23 +102,28 @@ static void test_hostile_states(void **state) {
     "status=running\niteration=1e99\n"};
   char id[CORE_RUN_ID], path[CORE_PATH_MAX];
   StoreState read;
+
   make_run(0, id);
   path_of(id, "state", path);
+
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     write_text(path, texts[i]);
     assert_int_equal(store_run_state_read(root, id, true, &read), CORE_FAIL);
     assert_message(id);
   }
+
   /* Unknown keys are another version's; long and binary text is cut and cleaned. */
   FILE *file = fopen(path, "w");
   fputs("status=failed\nfuture=1\nno equals sign\nhost=", file);
   for (int i = 0; i < 5000; i++) fputc('h', file);
   fputs("\nmessage=\xff\xfe\x07 bad\n", file);
   fclose(file);
+
   assert_ok(store_run_state_read(root, id, true, &read));
   assert_int_equal(read.status, STORE_FAILED);
   assert_int_equal(strlen(read.host), sizeof read.host - 1);
   assert_string_equal(read.message, "??? bad");
+
   file = fopen(path, "w");
   for (int i = 0; i < 1000; i++) fwrite("status=failed\0\0\x80\n", 1, 17, file);
   fclose(file);

@@ -98,14 +98,17 @@ static void test_minibatches_carry_the_learning_block(void **state) {
   const size_t features = (size_t)rollout->features;
   uint32_t order[160];
   int total = 0;
+
   sapg_order(&data->layout, data->sequences, order);
   assert_int_equal(data->minibatches.count, 6); /* 160 samples in minibatches of 24: the last has 40 */
+
   for (int m = 0; m < data->minibatches.count; m++) {
     const int rows = m == 5 ? 40 : 24;
     assert_int_equal(sapg_data_rows(data, m), rows);
     sapg_data_select(data, m);
     /* one rank: a single micro-batch */
     assert_true(sapg_data_next(data, training->ops, rollout) && data->rows == rows);
+
     for (int r = 0; r < rows; r++, total++) {
       const uint32_t sample = order[m * 24 + r];
       const float block = data->observations[(size_t)(r + 1) * features - 1];
@@ -115,6 +118,7 @@ static void test_minibatches_carry_the_learning_block(void **state) {
     }
     assert_false(sapg_data_next(data, training->ops, rollout));
   }
+
   assert_int_equal(total, 160);
   training_destroy(&training);
 }

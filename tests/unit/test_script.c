@@ -48,11 +48,13 @@ static void test_metrics(void **state) {
   make(HEAD COMMAND SETTINGS "[metric]\nentropy = losses/ent\nmine = x/y\n[search s]\ntrials = 2\nlr = 0.1 .. 1.0\n"
        "goal = min losses/ent\n[stop]\nrule = median\nmeasure = losses/kl\n",
        &made);
+
   const CoreScript *program = made.spec.base.program;
   assert_string_equal(made.spec.searches[0].space.goals[0].measure, "iteration.entropy");
   assert_int_equal(sweep_stop_metric(&made.spec.stop, program, &metric), CORE_OK);
   assert_string_equal(metric.name, "metric.losses/kl");
   assert_string_equal(sweep_metric_short(&metric), "losses/kl");
+
   assert_metric(program, "losses/ent", "iteration.entropy");
   assert_metric(program, "metric.losses/ent", "iteration.entropy");
   assert_metric(program, "x/y", "metric.mine");
@@ -62,9 +64,11 @@ static void test_metrics(void **state) {
   assert_metric(NULL, "episode_return", "evaluation.episode_return");
   assert_metric(NULL, "metric.goal_distance", "metric.goal_distance");
   assert_metric(NULL, "info/distance", "metric.info/distance");
+
   assert_int_equal(sweep_metric_find("a measure", "episode_retrun", program, NULL, 0, &metric), CORE_USAGE);
   assert_int_equal(sweep_metric_find("a measure", "goal_distance", NULL, NULL, 0, &metric), CORE_USAGE);
   free_made(&made);
+
   refuse(HEAD COMMAND SETTINGS "[search s]\ntrials = 2\ngoal = min finall\nlr = 0.1 .. 1.0\n", "did you mean final?");
   const char *const endless = HEAD "[program]\ncommand = t {lr}\n[settings]\nlr = 0.1\n[stop]\nrule = median\n";
   assert_int_equal(sweep_spec_parse("own.ini", endless, NULL, NULL, 0, &made.spec), CORE_OK);

@@ -144,24 +144,29 @@ static void test_copies(void **state) {
   static const double com[] = {8, 128};
   static const StoreStatus status[] = {STORE_STOPPED, STORE_FINISHED};
   char finished[CORE_RUN_ID];
+
   for (int i = 0; i < 2; i++) {
     CoreConfig config = workspace_config(&workspace, WORKSPACE_EWMA, 7); /* ppo, epsilon 0.025, another seed */
     config.ppo.com = com[i];
     assert_ok(workspace_write_run(&workspace, &config, i == 0 ? ITERATIONS / 2 : ITERATIONS, status[i]));
     core_config_id(&config, finished);
   }
+
   StoreDatabase *database = open_database(state);
   AnalysisSelection selection;
   AnalysisGrouping grouping;
   const char *where[] = {"algo.name=ppo", "eps=0.025"};
+
   assert_ok(select_where(database, NULL, where, 2, &selection));
   assert_int_equal(selection.count, SEEDS + 1);
   assert_int_equal(selection.copies, 1);
   assert_string_equal(selection.runs[SEEDS].id, finished);
+
   assert_ok(analysis_group_runs(&selection, NULL, &grouping));
   assert_int_equal(grouping.count, 1);
   analysis_grouping_free(&grouping);
   analysis_selection_free(&selection);
+
   const char *mode[] = {"algo.name=ppo", "eps=mode"}; /* not 0.2, that of all runs */
   assert_ok(select_where(database, NULL, mode, 2, &selection));
   assert_string_equal(selection.filter, "all runs; algo.name=ppo; ppo.epsilon=0.025");
@@ -334,6 +339,7 @@ static void test_groups_are_merged(void **state) {
   AnalysisGrouping grouping;
   AnalysisSelection selection = two_sweeps(runs, names);
   const CoreConfigRow *eps = core_config_find("ppo.epsilon"), *rate = core_config_find("ppo.learning_rate");
+
   assert_ok(analysis_group_runs(&selection, NULL, &grouping));
   analysis_grouping_merge(&selection, &grouping, 0, &rate, 1, 8);
   assert_int_equal(grouping.count, 5);
@@ -343,12 +349,14 @@ static void test_groups_are_merged(void **state) {
   assert_string_equal(grouping.groups[2].label, "grid, lr 0.01");
   assert_int_equal(grouping.families[0].averaged_count, 1);
   assert_ptr_equal(grouping.families[0].averaged[0], eps);
+
   for (size_t r = 0; r < selection.count; r++)
     assert_int_equal(grouping.groups[grouping.group_of[r]].family, r < 12 ? 0 : 1);
   for (size_t r = 0; r < 12; r++) {
     const CoreConfig *common = grouping.groups[grouping.group_of[r]].config->shared;
     assert_true(common->ppo.learning_rate == runs[r].config.shared->ppo.learning_rate);
   }
+
   analysis_grouping_free(&grouping);
   assert_ok(analysis_group_runs(&selection, NULL, &grouping));
   analysis_grouping_merge(&selection, &grouping, 0, &eps, 1, 2);

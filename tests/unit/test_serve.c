@@ -51,26 +51,31 @@ static void test_cache(void **state) {
   ServeCache cache = SERVE_CACHE_INITIALIZER;
   CoreText body = {0}, found = {0};
   char key[32];
+
   core_text_append(&body, "one");
   serve_cache_put(&cache, "a", 1, &body);
   assert_true(serve_cache_find(&cache, "a", 1, &found));
   assert_string_equal(found.data, "one");
   assert_false(serve_cache_find(&cache, "a", 2, &found)); /* computed from older data */
   assert_false(serve_cache_find(&cache, "b", 1, &found));
+
   for (int i = 0; i < 3 * SERVE_CACHE_ENTRIES; i++) { /* "a" is requested every time, the others once */
     snprintf(key, sizeof key, "key %d", i);
     serve_cache_put(&cache, key, 1, &body);
     assert_true(serve_cache_find(&cache, "a", 1, &found));
   }
+
   assert_false(serve_cache_find(&cache, "key 0", 1, &found));
   assert_true(serve_cache_find(&cache, key, 1, &found));
   assert_int_equal(cache.bytes, 3 * SERVE_CACHE_ENTRIES);
+
   while (body.length < SERVE_CACHE_BYTES / 3) core_text_append_bytes(&body, key, sizeof key);
   for (int i = 0; i < 5; i++) {
     snprintf(key, sizeof key, "large %d", i);
     serve_cache_put(&cache, key, 1, &body);
     assert_true(cache.bytes <= SERVE_CACHE_BYTES);
   }
+
   assert_true(serve_cache_find(&cache, "large 4", 1, &found));
   serve_cache_free(&cache);
   assert_int_equal(cache.bytes, 0);
@@ -132,27 +137,33 @@ static void test_series_cache(void **state) {
   ServeSeriesCache cache = SERVE_SERIES_CACHE_INITIALIZER;
   AnalysisCurve curve = {0}, found = {0};
   char run[17], name[16];
+
   analysis_curve_add(&curve, 1, 2);
   analysis_curve_add(&curve, 3, 4);
   for (int i = 0; i < 200; i++) { /* more than the first table holds */
     snprintf(run, sizeof run, "%016x", 64 * i);
     serve_series_cache_keep(&cache, "kl", run, (uint64_t)i + 1, &curve);
   }
+
   assert_int_equal(cache.points, 2 * 200);
   assert_true(serve_series_cache_find(&cache, "kl", run, 200, &found));
   assert_int_equal(found.n, 2);
   assert_true(found.y[1] == 4);
   analysis_curve_free(&found);
+
   assert_false(serve_series_cache_find(&cache, "ddr", run, 200, &found));
   assert_false(serve_series_cache_find(&cache, "kl", run, 201, &found)); /* has new rows */
   assert_false(serve_series_cache_find(&cache, "kl", "ffffffffffffffff", 1, &found));
+
   serve_series_cache_keep(&cache, "kl", run, 201, &curve);
   assert_int_equal(cache.points, 2 * 200); /* in place of the old curve */
+
   for (int i = 0; i < SERVE_SERIES_CACHE_METRICS; i++) {
     snprintf(name, sizeof name, "metric %d", i);
     assert_false(serve_series_cache_find(&cache, name, run, 1, &found));
   }
   assert_int_equal(cache.points, 0);
+
   analysis_curve_free(&curve);
   serve_series_cache_free(&cache);
 }

@@ -264,16 +264,19 @@ static void test_asha_seeds(void **state) {
   (void)state;
   const SweepStop rule = asha(3, 2);
   Table table = {.step = 2};
+
   ADD(&table, 0, 40, 0.2, 0.4); /* at 3 transitions: 0.3 */
   ADD(&table, 1, 40, 0.9, 0.9);
   add(&table, 0, 40, NULL, 0);
   ADD(&table, 1, 40, 0.1);      /* not there yet */
+
   SweepDecisions decisions = decide(&rule, &table);
   assert_int_equal(decisions.count, 2);
   assert_non_null(strstr(find(&decisions, 0, SWEEP_STOPS)->why, "waits at rung 0"));
   assert_float_equal(find(&decisions, 0, SWEEP_STOPS)->value, 0.3, 1e-12);
   carry_out(&table, &decisions);
   sweep_decisions_free(&decisions);
+
   go_to(&table, 2, 2, 0.9); /* setting 0: (0.3 + 0.9) / 2 = 0.6 */
   go_to(&table, 3, 2, 0.2); /* setting 1: (0.9 + 0.15) / 2 */
   decisions = decide(&rule, &table);
@@ -281,6 +284,7 @@ static void test_asha_seeds(void **state) {
   assert_non_null(find(&decisions, 2, SWEEP_PROMOTES));
   assert_null(find(&decisions, 2, SWEEP_STOPS));
   assert_null(find(&decisions, 1, SWEEP_PROMOTES)); /* that run is stopped */
+
   const SweepDecision *stopped = find(&decisions, 3, SWEEP_STOPS);
   assert_false(isnan(stopped->value)); /* NaN would compare equal to any value */
   assert_float_equal(stopped->value, 0.525, 1e-12);

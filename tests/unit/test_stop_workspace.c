@@ -138,22 +138,27 @@ static void test_named_metric(void **state) {
   StoreImport import;
   SweepStopRuns runs;
   const SweepStopLog log = {0};
+
   write_run(fixture, 1, STORE_STOPPED, 1024, 0.9);
   assert_ok(store_runlog_open(fixture->root, id, 1, STORE_LOG_METRICS, &metrics));
   for (int i = 1; i <= 3; i++) {
     StoreMetric row = {.iteration = i, .name = "x/own", .step = 100 * i, .value = i == 2 ? NAN : -i};
     store_runlog_metric(metrics, &row);
   }
+
   assert_ok(store_runlog_close(&metrics));
   assert_ok(store_path_database(fixture->root, path));
   assert_ok(store_database_open(path, false, &database));
   assert_ok(store_import(database, fixture->root, NULL, true, &import));
+
   assert_ok(sweep_stop_set(&fixture->spec.stop, "stop.measure", "metric.x/own"));
   assert_ok(sweep_stop_set(&fixture->spec.stop, "stop.goal", "min"));
   assert_ok(sweep_stop_runs_read(database, &fixture->grid, &log, &runs));
+
   assert_int_equal(runs.items[1].count, 2);
   assert_true(runs.items[1].points[1].transitions == 300 && runs.items[1].points[1].value == 3);
   assert_int_equal(runs.items[0].count, 0);
+
   sweep_stop_runs_free(&runs);
   store_database_close(&database);
 }

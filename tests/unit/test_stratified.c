@@ -69,6 +69,7 @@ static void test_draws(void **state) {
   const size_t first[] = {0, RUNS, 2 * RUNS, 2 * RUNS + 1, 2 * RUNS + 1 + MOST};
   uint32_t count[2 * RUNS + 1 + MOST];
   double total[2 * RUNS + 1 + MOST] = {0}, together = 0;
+
   for (uint32_t r = 0; r < REPLICATES; r++) {
     analysis_stratified_draw(first, 4, 7, r, 0, count);
     for (size_t t = 0; t < 4; t++) {
@@ -81,14 +82,17 @@ static void test_draws(void **state) {
     }
     together += (count[0] - 1.0) * (count[RUNS] - 1.0);
   }
+
   for (size_t t = 0; t < 4; t++) {
     double n = (double)(first[t + 1] - first[t]), squares = 0;
     for (size_t i = first[t]; i < first[t + 1]; i++) squares += (total[i] - REPLICATES) * (total[i] - REPLICATES);
     double chi = squares / REPLICATES, sd = sqrt(2 * (n - 1));
     assert_true(fabs(chi - (n - 1)) <= 5 * sd + 1e-9);
   }
+
   double variance = 1 - 1.0 / RUNS; /* variance of a count */
   assert_true(fabs(together / REPLICATES) < 5 * variance / sqrt(REPLICATES));
+
   uint32_t other[2 * RUNS + 1 + MOST];
   analysis_stratified_draw(first, 4, 7, 3, 0, count);
   analysis_stratified_draw(first, 4, 7, 3, 1, other);

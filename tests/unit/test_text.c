@@ -79,16 +79,19 @@ static void suffixes_are_powers_of_a_thousand(void **state) {
   static const char *const reals[][2] = {
     {"1.1M", "1100000"}, {"0.3k", "300"}, {"2.675k", "2675"}, {"1e-3", "0.001"}, {"-1.7G", "-1.7e9"}, {"inf", "inf"}};
   (void)state;
+
   for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
     int64_t value;
     if (!core_text_to_int_scaled(whole[i].text, &value)) fail_msg("'%s' was refused", whole[i].text);
     assert_int_equal(value, whole[i].value);
   }
+
   for (size_t i = 0; i < sizeof not_whole / sizeof *not_whole; i++) {
     int64_t value;
     if (core_text_to_int_scaled(not_whole[i], &value))
       fail_msg("'%s' was read as %lld", not_whole[i], (long long)value);
   }
+
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) { /* to the bit */
     double scaled, plain;
     assert_true(core_text_to_real_scaled(reals[i][0], &scaled));
@@ -354,15 +357,18 @@ static void cells_are_no_formulas(void **state) {
     {"'quoted'", "'quoted'"}, {"'=1", "''=1"}, {"''-x", "'''-x"}, {"'=", "'="}, {"'", "'"},
   };
   (void)state;
+
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     CoreText csv = {0}, cell = {0};
     bool last;
+
     core_text_append_cell(&csv, cases[i].cell);
     assert_string_equal(core_text_string(&csv), cases[i].written);
     core_text_append(&csv, ",next\n");
     assert_string_equal(core_text_read_cell(core_text_string(&csv), &cell, &last), "next\n");
     assert_string_equal(core_text_string(&cell), cases[i].cell);
     assert_false(last);
+
     core_text_free(&csv);
     core_text_free(&cell);
   }

@@ -148,15 +148,18 @@ static void test_page_locked(void **state) {
   cudaGraphExec_t ready;
   unsigned char *pinned;
   (void)state;
+
   OK(cudaHostAlloc((void **)&pinned, BYTES, cudaHostAllocDefault));
   OK(cudaMemsetAsync(x, 5, BYTES, first));
   OK(cudaStreamSynchronize(first));
+
   for (int recorded = 0; recorded < 2; recorded++) {
     memset(pinned, 1, BYTES);
     if (recorded) begin();
     OK(cudaMemcpyAsync(pinned, x, BYTES, cudaMemcpyDeviceToHost, first));
     OK(cudaLaunchHostFunc(first, add_one, pinned));
     OK(cudaMemcpyAsync(y, pinned, BYTES, cudaMemcpyHostToDevice, first));
+
     if (recorded) {
       OK(cudaStreamEndCapture(first, &graph));
       OK(cudaGraphInstantiate(&ready, graph, 0));
@@ -164,10 +167,12 @@ static void test_page_locked(void **state) {
       OK(cudaGraphLaunch(ready, first));
       OK(cudaGraphExecDestroy(ready));
     }
+
     assert_int_equal(pinned[0], 1);
     assert_int_equal(first_of(y), 6);
     assert_int_equal(pinned[0], 6);
   }
+
   OK(cudaFreeHost(pinned));
   assert_int_equal(cudaFreeHost(pinned), cudaErrorInvalidValue);
 }
