@@ -117,7 +117,7 @@ part "the noisy parabola, except for the last bits of its noise" '*' test_noisy_
 for training in normalization curriculum queued_shards; do
   part "a training: $training" "test_$training" test_device_training
 done
-for levels in new_device filtered_device; do # new levels, filtered levels
+for levels in device new_device filtered_device; do # levels of a set, new levels, filtered levels
   part "observations kept as states: $levels" "test_$levels" test_compact
 done
 tap_check "no race in the parts with the check" "$(grep '^race' "$tap_dir/races")"
