@@ -12,7 +12,6 @@
 #include "trainer/learners/sapg.h"
 #include "trainer/ops/kernels/kernels_each.h"
 #include "trainer/ops/kernels/kernels_rows.h"
-#include "trainer/ops/kernels/kernels_sapg.h"
 
 enum { ROWS = 300, FACTORS = 3, LOGITS = 2 * FACTORS, NUMBERS = ROWS * LOGITS };
 

@@ -11,7 +11,6 @@
 #include "trainer/math/estimators.h"
 #include "trainer/ops/kernels/kernels_each.h"
 #include "trainer/ops/kernels/kernels_rows.h"
-#include "trainer/ops/kernels/kernels_sapg.h"
 #include "trainer/ops/update.h"
 #include "trainer/update/minibatch_device.h"
 #include "trainer/update/reduce.h"

@@ -1,5 +1,5 @@
 /* Layout of a SAPG iteration's samples, and their division over ranks (sapg.h). Pure index arithmetic, for the host
- * (sapg_data.c) and the device's kernels (kernels_sapg.h, kernels_ranks.h). */
+ * (sapg_data.c) and the device's kernels (kernels_rows.h, kernels_ranks.h). */
 #ifndef TRAINER_MATH_SAPG_LAYOUT_H
 #define TRAINER_MATH_SAPG_LAYOUT_H
 #include "core/device/device_kernel.h"

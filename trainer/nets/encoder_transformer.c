@@ -79,8 +79,9 @@ typedef struct Memory {
   float *weights;             /* [N] weights of the mean */
   float *messages;            /* [rows][2 J or T][WIDTH], and their gradient */
   float *dgathered;           /* [rows][2 J or T][3 or 2 WIDTH] */
-  float *a, *u, *ug;          /* gate inputs, and their gradients: [N][3 WIDTH], [N][2 WIDTH], [N][WIDTH] */
   float *dqkv, *dattended;
+  float *gradients;           /* all that follow; of a fused backward pass, others (fused_gradients) */
+  float *a, *u, *ug;          /* gate inputs, and their gradients: [N][3 WIDTH], [N][2 WIDTH], [N][WIDTH] */
   float *dx, *dy, *dz, *dt;   /* gradients during the backward pass */
   float *sums;                /* [2 WIDTH] */
 } Memory;
@@ -137,11 +138,11 @@ static Memory lay_out(const EncoderShape *shape, int count, float *base, size_t 
   m.weights = encoder_reserve(base, used, n);
   m.messages = encoder_reserve(base, used, senders * WIDTH);
   m.dgathered = encoder_reserve(base, used, senders * 3 * WIDTH);
-  m.a = encoder_reserve(base, used, n * 3 * WIDTH);
-  m.u = encoder_reserve(base, used, n * 2 * WIDTH);
-  m.ug = encoder_reserve(base, used, n * WIDTH);
   m.dqkv = encoder_reserve(base, used, n * 3 * ATTENDED);
   m.dattended = encoder_reserve(base, used, n * ATTENDED);
+  m.gradients = m.a = encoder_reserve(base, used, n * 3 * WIDTH);
+  m.u = encoder_reserve(base, used, n * 2 * WIDTH);
+  m.ug = encoder_reserve(base, used, n * WIDTH);
   m.dx = encoder_reserve(base, used, n * WIDTH);
   m.dy = encoder_reserve(base, used, n * WIDTH);
   m.dz = encoder_reserve(base, used, n * WIDTH);
@@ -266,7 +267,33 @@ static void layer_forward(const EncoderPass *pass, const Memory *m, int layer) {
   send(pass, m, layer, l->gate_2.out);
 }
 
-/* Describes the pass to OpsEntity.transform. */
+/* Places the gradients that a fused backward pass leaves of all layers, in bf16: in memory that the separate kernels
+ * use for those of one gate, and where matrices of bf16 leave half of the room of floats. */
+static void fused_gradients(const Memory *m, size_t n, const OpsMessage message[2], size_t rows, OpsTransformer *t) {
+  enum { HALF = WIDTH / 2 };
+  const size_t joints = rows * (size_t)message[0].count, senders = joints + rows * (size_t)message[1].count;
+  float *next = m->gradients;
+  _Static_assert(2 * LAYERS * 5 * HALF <= 10 * WIDTH, "gates' da and du in the room of a to dt");
+
+  for (int l = 0; l < LAYERS; l++) {
+    Layer *layer = &t->layer[l];
+    Gate *const gate[2] = {&layer->gate_1, &layer->gate_2};
+    for (int g = 0; g < 2; g++) {
+      gate[g]->da = next;
+      gate[g]->du = next + n * 3 * HALF;
+      gate[g]->dug = gate[g]->r + n * HALF;
+      next += n * 5 * HALF;
+    }
+
+    layer->dout = layer->gate_1.z + n * HALF;
+    layer->ddense = layer->gate_2.z + n * HALF;
+    layer->dqkv = m->dqkv + (size_t)l * n * 3 * ATTENDED / 2;
+    layer->dmessages[0] = m->messages + (size_t)l * senders * HALF;
+    layer->dmessages[1] = layer->dmessages[0] + joints * HALF;
+  }
+}
+
+/* Describes the pass to OpsEntity.transform and transform_backward. */
 static OpsTransformer transformer_of(const EncoderPass *pass, const Memory *m) {
   const EncoderTensor *tensor = pass->shape->tensor;
   OpsTransformer t = {.attention = attention_of(pass), .message = {message_of(pass, 0), message_of(pass, 1)},
@@ -276,7 +303,8 @@ static OpsTransformer transformer_of(const EncoderPass *pass, const Memory *m) {
   for (int kind = 0; kind < ENCODER_ENTITY_KINDS; kind++) {
     const EncoderEntities e = encoder_entities(&pass->shape->layout, kind);
     t.kind[kind] = (OpsTransformerKind){pack_of(pass, kind), e.offset, e.features, is_shape(kind), m->features[kind],
-                                        m->embedded[kind], tensor[ENTITY_KERNEL + 2 * kind].offset};
+                                        m->embedded[kind], tensor[ENTITY_KERNEL + 2 * kind].offset,
+                                        m->dembedded[kind]};
     t.kind[kind].pack.width = embedded_width(kind);
   }
 
@@ -293,6 +321,7 @@ static OpsTransformer transformer_of(const EncoderPass *pass, const Memory *m) {
     layer->dense_w = first[DENSE].offset;
     for (int s = 0; s < 2; s++) layer->message[s] = first[SENDER_TENSOR[s]].offset;
   }
+  fused_gradients(m, (size_t)matrix_rows(pass), t.message, (size_t)pass->x.rows, &t);
   return t;
 }
 
@@ -401,23 +430,64 @@ static void layer_backward(const EncoderPass *pass, const Memory *m, int layer, 
   norm_backward(pass, m, layer_tensor(layer, NORM_1), &l->norm_1, m->dt, m->dx, gradient);
 }
 
-static void backward(const EncoderPass *pass, const float *embedding, const float *dembedding, float *gradient) {
+/* Sets the gradients at embeddings, and those of all layers' parameters. */
+static void layers_backward(const EncoderPass *pass, const Memory *m, const float *embedding, const float *dembedding,
+                            float *gradient) {
   Ops *ops = pass->ops;
+  const int rows = pass->x.rows;
+  for (int s = 0; s < 2; s++)
+    core_device_zero(ops->device, m->dembedded[SENDER_KIND[s]],
+                     (size_t)(rows * message_of(pass, s).count) * WIDTH * sizeof(float));
+  ops->entity->pool_backward(ops, embedding, dembedding, m->weights, rows, entities_of(pass), WIDTH, OPS_LINEAR, m->dx);
+  for (int layer = LAYERS - 1; layer >= 0; layer--) layer_backward(pass, m, layer, gradient);
+  for (int kind = 0; kind < ENCODER_ENTITY_KINDS; kind++) {
+    const OpsPack pack = pack_of(pass, kind);
+    if (is_shape(kind)) ops->entity->unpack(ops, pass->x, &pack, m->dx, m->dembedded[kind]);
+  }
+}
+
+/* Computes the gradient of a kernel alone. */
+static void kernel_gradient(const EncoderPass *pass, int tensor, const float *x, float *dz, int rows, float *gradient) {
+  if (rows > 0)
+    encoder_layer_backward(pass, tensor, false, x, NULL, ENCODER_NO_FLOATS, dz, NULL, gradient, NULL, rows, OPS_LINEAR);
+}
+
+/* Computes the gradients of a layer's kernels after a fused backward pass. */
+static void kernel_gradients(const EncoderPass *pass, const OpsTransformer *t, int l, float *gradient) {
+  const Layer *layer = &t->layer[l];
+  const Gate *const gate[2] = {&layer->gate_1, &layer->gate_2};
+  const float *x[2] = {l == 0 ? t->shapes : t->layer[l - 1].gate_2.out, layer->gate_1.out};
+  const float *y[2] = {layer->out, layer->dense};
+  const int n = matrix_rows(pass), first = layer_tensor(l, 0);
+
+  for (int s = 0; s < 2; s++)
+    kernel_gradient(pass, first + SENDER_TENSOR[s], layer->gathered[s], layer->dmessages[s],
+                    pass->x.rows * t->message[s].count, gradient);
+  for (int g = 0; g < 2; g++) {
+    const int tensor = first + (g == 0 ? GATE_1 : GATE_2);
+    kernel_gradient(pass, tensor + GATE_Y, y[g], gate[g]->da, n, gradient);
+    kernel_gradient(pass, tensor + GATE_X, x[g], gate[g]->du, n, gradient);
+    kernel_gradient(pass, tensor + GATE_G, gate[g]->rx, gate[g]->dug, n, gradient);
+  }
+  kernel_gradient(pass, first + DENSE, layer->norm_2.y, layer->ddense, n, gradient);
+  kernel_gradient(pass, first + OUT, layer->attended, layer->dout, n, gradient);
+  kernel_gradient(pass, first + QKV, layer->norm_1.y, layer->dqkv, n, gradient);
+}
+
+static void backward(const EncoderPass *pass, const float *embedding, const float *dembedding, float *gradient) {
+  const OpsEntity *entity = pass->ops->entity;
   const int rows = pass->x.rows;
   size_t used;
   const Memory m = lay_out(pass->shape, rows, pass->memory, &used);
+  const OpsTransformer t = transformer_of(pass, &m);
 
-  for (int s = 0; s < 2; s++)
-    core_device_zero(ops->device, m.dembedded[SENDER_KIND[s]],
-                     (size_t)(rows * message_of(pass, s).count) * WIDTH * sizeof(float));
-  ops->entity->pool_backward(ops, embedding, dembedding, m.weights, rows, entities_of(pass), WIDTH, OPS_LINEAR, m.dx);
-  for (int layer = LAYERS - 1; layer >= 0; layer--) layer_backward(pass, &m, layer, gradient);
+  if (entity->transform_backward && entity->transform_backward(pass->ops, pass->x, &t, dembedding, gradient))
+    for (int layer = 0; layer < LAYERS; layer++) kernel_gradients(pass, &t, layer, gradient);
+  else layers_backward(pass, &m, embedding, dembedding, gradient);
 
   for (int kind = 0; kind < ENCODER_ENTITY_KINDS; kind++) {
     const EncoderEntities e = encoder_entities(&pass->shape->layout, kind);
-    const OpsPack pack = pack_of(pass, kind);
     if (e.count == 0) continue;
-    if (is_shape(kind)) ops->entity->unpack(ops, pass->x, &pack, m.dx, m.dembedded[kind]);
     encoder_dense_backward(pass, ENTITY_KERNEL + 2 * kind, true, m.features[kind], m.embedded[kind], m.dembedded[kind],
                            NULL, gradient, NULL, rows * e.count, OPS_TANH);
   }

@@ -48,7 +48,7 @@ typedef struct OpsEntityDense {
 } OpsEntityDense;
 
 /* Transformer over shapes (trainer/nets/encoder_transformer.c), and where its forward pass leaves what the backward
- * pass reads. N = rows * entities; matrices are [N][OPS_TRANSFORMER_WIDTH] unless stated otherwise. Offsets of kernels
+ * pass reads, and that the factors of the gradients of kernels (dz of a dense layer x W = z). N = rows * entities; matrices are [N][OPS_TRANSFORMER_WIDTH] unless stated otherwise. Offsets of kernels
  * are elements of theta and of its rounding. */
 enum { OPS_TRANSFORMER_WIDTH = 128, OPS_TRANSFORMER_HEADS = 8, OPS_TRANSFORMER_LAYERS = 2,
        OPS_TRANSFORMER_KINDS = 4, OPS_TRANSFORMER_SHAPES = 2, /* kinds of entities: two of shapes, joints, thrusters */
@@ -60,6 +60,7 @@ typedef struct OpsTransformerNorm {
 typedef struct OpsTransformerGate {
   float *r, *z, *rx, *h, *out;
   size_t w;                   /* Wr Wz Wg; Ur Uz, Ug and the bias follow */
+  float *da, *du, *dug;       /* gradients before r, z and h [N][3 width], before r and z [N][2 width], before h */
 } OpsTransformerGate;
 typedef struct OpsTransformerLayer {
   OpsTransformerNorm norm_1, norm_2;
@@ -68,6 +69,8 @@ typedef struct OpsTransformerLayer {
   OpsTransformerGate gate_1, gate_2; /* gate_2.out, with the messages added, is the next layer's input */
   float *gathered[2];         /* joints' [rows][2 J][3 width], thrusters' [rows][T][2 width] */
   size_t qkv_w, out_w, dense_w, message[2]; /* a bias follows each */
+  float *dqkv, *dout, *ddense; /* [N][3 * heads * size]; before relu */
+  float *dmessages[2];        /* [rows][2 J or T][width] */
 } OpsTransformerLayer;
 typedef struct OpsTransformerKind {
   OpsPack pack;               /* width: of an embedding */
@@ -75,6 +78,7 @@ typedef struct OpsTransformerKind {
   bool is_shape;
   float *copied, *embedded;   /* features and embeddings: [rows][count][features], [rows][count][width] floats */
   size_t w;                   /* its bias follows */
+  float *dembedded;           /* shape of `embedded` */
 } OpsTransformerKind;
 typedef struct OpsTransformer {
   OpsAttention attention;
@@ -162,6 +166,10 @@ struct OpsEntity {
    * pass reads, in one launch. Returns false where it does not support the shapes or the device, having done nothing.
    * NULL: nowhere. */
   bool (*transform)(Ops *ops, OpsRows x, const OpsTransformer *transformer, float *embedding);
+  /* Computes its backward pass, except for gradients of kernels: the gradients in `transformer`, and those of biases
+   * and layer norms in gradient[] (complete after `finish`), in one launch. Supports what `transform` does. */
+  bool (*transform_backward)(Ops *ops, OpsRows x, const OpsTransformer *transformer, const float *dembedding,
+                             float *gradient);
 };
 
 #endif

@@ -204,4 +204,5 @@ const OpsEntity DEVICE_ENTITY_BF16 = {
   .dense_backward = device_entity_backward, .norm = device_entity_norm,
   .norm_add_gradient = device_entity_norm_backward, .gate_close_bias_backward = device_entity_gate_backward,
   .finish = device_entity_finish, .transform = device_transform,
+  .transform_backward = device_transform_backward,
 };

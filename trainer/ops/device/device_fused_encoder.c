@@ -1,53 +1,110 @@
-/* Fused passes of a transformer over shapes (kernels_fused_encoder.h), and the rule that chooses them. */
+/* Fused passes of a transformer over shapes (kernels_fused_encoder.h, kernels_fused_backward.h), and the rule that
+ * chooses them. */
 #include "trainer/ops/device/device_internal.h"
-#include "trainer/ops/kernels/kernels_fused_encoder.h"
+#include "trainer/ops/kernels/kernels_fused_backward.h"
 
 /* Whether all matrices and kernels of a layer start at multiples of 16 bytes. */
 static bool is_aligned(const OpsTransformer *t) {
   uintptr_t addresses = device_address(t->theta) | device_address(t->rounded) | device_address(t->shapes);
+  for (int k = OPS_TRANSFORMER_SHAPES; k < t->kinds; k++) addresses |= device_address(t->kind[k].dembedded);
   size_t offsets = 0;
   for (int l = 0; l < t->layers; l++) {
     const OpsTransformerLayer *layer = &t->layer[l];
     addresses |= device_address(layer->norm_1.y) | device_address(layer->qkv) | device_address(layer->attended) |
                  device_address(layer->gate_1.r) | device_address(layer->gate_2.r) | device_address(layer->gathered[0]);
+    addresses |= device_address(layer->gate_1.da) | device_address(layer->gate_2.da) | device_address(layer->dqkv) |
+                 device_address(layer->gate_1.du) | device_address(layer->gate_2.du) | device_address(layer->ddense) |
+                 device_address(layer->gate_1.dug) | device_address(layer->gate_2.dug) | device_address(layer->dout) |
+                 device_address(layer->dmessages[0]) | device_address(layer->dmessages[1]);
     offsets |= layer->norm_1.gain | layer->norm_2.gain | layer->qkv_w | layer->out_w | layer->dense_w |
                layer->gate_1.w | layer->gate_2.w | layer->message[0] | layer->message[1];
   }
   return addresses % sizeof(OpsEight) == 0 && offsets % KERNEL_EIGHT == 0;
 }
 
-/* The rule: bf16 (the caller's table), worlds whose entities include room for all that they send, and enough shared
- * memory. TRAINER_FUSED=off: never. */
+/* The rule, for both passes: bf16 (the caller's table), worlds whose entities include room for all that they send, and
+ * enough shared memory for the backward pass, which needs more. TRAINER_FUSED=off: never. */
 static bool takes(const DeviceState *state, const OpsTransformer *t) {
   const OpsAttention *a = &t->attention;
-  if (!state->fused || OPS_ENCODER_SHARED > state->device->shared_bytes || !is_aligned(t)) return false;
+  if (!state->fused || OPS_ENCODER_BACKWARD_SHARED > state->device->shared_bytes || !is_aligned(t)) return false;
   if (a->entities > OPS_ENTITIES_MAX || a->heads != OPS_TRANSFORMER_HEADS || a->size != KERNEL_HEAD_SIZE) return false;
   for (int k = 0; k < t->kinds; k++)
     if (t->kind[k].features > OPS_TRANSFORMER_FEATURES || t->kind[k].pack.count > a->entities) return false;
   return t->message[0].count + t->message[1].count <= a->entities;
 }
 
-/* Returns the multiply-adds per world. */
-static double products_of(const OpsTransformer *t) {
+/* Return the multiply-adds per world of the layers, in each pass, and of the forward pass with its embeddings. */
+static double layer_products_of(const OpsTransformer *t) {
   const double width = OPS_TRANSFORMER_WIDTH, attended = OPS_ENCODER_ATTENDED;
-  double embedding = 0, messages = 0;
-  for (int k = 0; k < t->kinds; k++) embedding += t->kind[k].pack.count * t->kind[k].features * t->kind[k].pack.width;
+  double messages = 0;
   for (int s = 0; s < 2; s++) messages += t->message[s].count * (t->message[s].ends + 1) * width * width;
-  return embedding + t->layers * (messages + t->attention.entities * (4 * attended + 13 * width) * width);
+  return t->layers * (messages + t->attention.entities * (4 * attended + 13 * width) * width);
+}
+static double products_of(const OpsTransformer *t) {
+  double embedding = 0;
+  for (int k = 0; k < t->kinds; k++) embedding += t->kind[k].pack.count * t->kind[k].features * t->kind[k].pack.width;
+  return embedding + layer_products_of(t);
+}
+
+/* Builds the arguments of both passes. */
+static OpsEncode arguments_of(OpsRows x, const OpsTransformer *t) {
+  const uint32_t worlds = OPS_ENCODER_ROWS / (uint32_t)t->attention.entities; /* a tile's */
+  OpsEncode a = {.t = *t, .worlds = worlds, .tiles = ((uint32_t)x.rows + worlds - 1) / worlds,
+                 .attend = {.x = x, .attention = t->attention, .heads = core_divisor_32((size_t)t->attention.heads),
+                            .entities = core_divisor_32((size_t)t->attention.entities), .numbers = OPS_NUMBERS_BF16}};
+  for (int k = 0; k < t->kinds; k++) a.count[k] = core_divisor_32((size_t)t->kind[k].pack.count);
+  return a;
+}
+
+static void launch(DeviceState *state, const CoreKernel *kernel, size_t shared, const OpsEncode *a) {
+  const unsigned blocks = core_device_blocks(a->tiles, 1, state->device->processors);
+  state->device->launch(state->device, kernel, blocks, OPS_ENCODER_THREADS, shared, a);
 }
 
 bool device_transform(Ops *ops, OpsRows x, const OpsTransformer *t, float *embedding) {
   DeviceState *state = device_state(ops);
   if (!takes(state, t)) return false;
 
-  const uint32_t worlds = OPS_ENCODER_ROWS / (uint32_t)t->attention.entities; /* a tile's */
-  OpsEncode a = {.t = *t, .embedding = embedding, .worlds = worlds,
-                 .attend = {.x = x, .attention = t->attention, .heads = core_divisor_32((size_t)t->attention.heads),
-                            .entities = core_divisor_32((size_t)t->attention.entities), .numbers = OPS_NUMBERS_BF16}};
-  for (int k = 0; k < t->kinds; k++) a.count[k] = core_divisor_32((size_t)t->kind[k].pack.count);
-  state->device->launch(state->device, &ops_encoder_launch,
-                        core_device_blocks((size_t)x.rows, worlds, state->device->processors), OPS_ENCODER_THREADS,
-                        OPS_ENCODER_SHARED, &a);
+  OpsEncode a = arguments_of(x, t);
+  a.embedding = embedding;
+  launch(state, &ops_encoder_launch, OPS_ENCODER_SHARED, &a);
   ops->flops += 2 * x.rows * products_of(t);
+  return true;
+}
+
+/* Schedules the folds of a layer's sums, which the kernel leaves one kind after the other. */
+static void fold_layer(DeviceState *state, const OpsTransformerLayer *layer, const OpsEncode *a, const float *sums,
+                       float *gradient) {
+  enum { W = OPS_ENCODER_WIDTH, SQUARE = OPS_ENCODER_SQUARE };
+  const struct { size_t begin, columns, place; } sum[OPS_ENCODER_SUM_KINDS] = {
+    {OPS_ENCODER_SUM_NORM_1, 2 * W, layer->norm_1.gain},
+    {OPS_ENCODER_SUM_NORM_2, 2 * W, layer->norm_2.gain},
+    {OPS_ENCODER_SUM_QKV, OPS_ENCODER_QKV, layer->qkv_w + W * OPS_ENCODER_QKV},
+    {OPS_ENCODER_SUM_OUT, W, layer->out_w + OPS_ENCODER_ATTENDED * W},
+    {OPS_ENCODER_SUM_GATE_1, W, layer->gate_1.w + 6 * SQUARE},
+    {OPS_ENCODER_SUM_DENSE, W, layer->dense_w + SQUARE},
+    {OPS_ENCODER_SUM_GATE_2, W, layer->gate_2.w + 6 * SQUARE},
+    {OPS_ENCODER_SUM_JOINT, W, layer->message[0] + 3 * SQUARE},
+    {OPS_ENCODER_SUM_THRUSTER, W, layer->message[1] + 2 * SQUARE},
+  };
+  for (int k = 0; k < OPS_ENCODER_SUM_KINDS; k++)
+    device_fold_later(state, (OpsFold){.parts = sums + sum[k].begin * a->tiles, .count = a->tiles,
+                                       .columns = sum[k].columns, .result = gradient + sum[k].place});
+}
+
+bool device_transform_backward(Ops *ops, OpsRows x, const OpsTransformer *t, const float *dembedding,
+                               float *gradient) {
+  DeviceState *state = device_state(ops);
+  if (!takes(state, t)) return false;
+
+  OpsEncode a = arguments_of(x, t);
+  const size_t each = (size_t)OPS_ENCODER_SUMS * a.tiles; /* a layer's sums, which wait for each other */
+  if (state->folds.folds + t->layers * OPS_ENCODER_SUM_KINDS > KERNEL_FOLDS) device_fold_now(state);
+  a.sums = device_alloc_parts(state, (size_t)t->layers * each);
+  a.dembedding = dembedding;
+  launch(state, &ops_encoder_backward_launch, OPS_ENCODER_BACKWARD_SHARED, &a);
+  for (int l = 0; l < t->layers; l++)
+    fold_layer(state, &t->layer[l], &a, a.sums + (size_t)l * each, gradient);
+  ops->flops += 2 * x.rows * layer_products_of(t);
   return true;
 }

@@ -171,8 +171,10 @@ void device_entity_round(Ops *ops, const float *theta, size_t n, uint16_t *round
 void device_entity_forward(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation);
 void device_entity_backward(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation, float *dy,
                             float *dx, float *dw, float *db);
-/* device_fused_encoder.c: OpsEntity.transform */
+/* device_fused_encoder.c: OpsEntity.transform and transform_backward */
 bool device_transform(Ops *ops, OpsRows x, const OpsTransformer *transformer, float *embedding);
+bool device_transform_backward(Ops *ops, OpsRows x, const OpsTransformer *transformer, const float *dembedding,
+                               float *gradient);
 /* Turns dy into the gradient before the activation; its column sums go to db. */
 void device_undo_activation(DeviceState *state, OpsActivation activation, const float *y, const float *bias, float *dy,
                             float *db, int rows, int columns);

@@ -25,6 +25,7 @@ typedef struct OpsAttendPlace {
   RowWorld world;
   int entity, head;
   OpsNumbers as;               /* a->numbers */
+  const float *dout;           /* of which the thread's is number i below */
 } OpsAttendPlace;
 
 /* A query's softmax: its largest score, and the sum of exp(score - largest), bf16: its inverse. */
@@ -39,7 +40,7 @@ CORE_KERNEL_FN OpsAttendPlace ops_attend_place(const OpsAttend *a, const OpsNumb
   const size_t row = query.whole;
   const RowWorld world = {s, a->x.x + row * (size_t)a->x.stride,
                           a->qkv + row * (size_t)(s->entities * 3 * s->heads * KERNEL_HEAD_SIZE)};
-  const OpsAttendPlace result = {a, world, (int)query.rest, (int)place.rest, as};
+  const OpsAttendPlace result = {a, world, (int)query.rest, (int)place.rest, as, a->dout};
   return result;
 }
 
@@ -135,10 +136,10 @@ CORE_KERNEL_FN void ops_entity_attend(const CoreDeviceThread *at, const OpsAtten
 
 /* ---- gradient ---------------------------------------------------------------------------------------------------- */
 
-/* Returns the gradient at the output of the head's query of an entity, in element i's world. */
+/* Returns the gradient at the output of the head's query of an entity; i: the place of the thread's. */
 CORE_KERNEL_FN OpsHeadVector ops_attend_dout(const OpsAttendPlace *p, uint32_t i, int entity) {
   const uint32_t place = i - (uint32_t)(p->entity - entity) * p->a->heads.number;
-  return ((const OpsHeadVector *)(const void *)p->a->dout)[place];
+  return ((const OpsHeadVector *)(const void *)p->dout)[place];
 }
 
 /* Computes a query's softmax, and its gradient *dq. */

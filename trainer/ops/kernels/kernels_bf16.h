@@ -307,9 +307,9 @@ enum { KERNEL_EIGHTS_COLUMNS = KERNEL_LANES * KERNEL_EIGHT, KERNEL_EIGHTS_THREAD
 /* Rows that a block processes at once, of KERNEL_EIGHTS_ROWS. */
 enum { KERNEL_EIGHTS_AT_ONCE = KERNEL_EIGHTS_THREADS / KERNEL_LANES };
 
-/* Returns the sum over a row's threads. All threads of the block must call it. */
-CORE_KERNEL_FN float ops_add_eights(const CoreDeviceThread *at, float own) {
-  float *lane = (float *)at->shared + at->thread / KERNEL_LANES * KERNEL_LANES, sum = 0;
+/* Returns the sum over a row's threads. All threads of the block must call it. shared: a float per thread. */
+CORE_KERNEL_FN float ops_add_eights_in(const CoreDeviceThread *at, float *shared, float own) {
+  float *lane = shared + at->thread / KERNEL_LANES * KERNEL_LANES, sum = 0;
   core_device_group_barrier(at, 32);
   lane[at->thread % KERNEL_LANES] = own;
   core_device_group_barrier(at, 32);
@@ -319,6 +319,9 @@ CORE_KERNEL_FN float ops_add_eights(const CoreDeviceThread *at, float own) {
   }
   return sum;
 }
+CORE_KERNEL_FN float ops_add_eights(const CoreDeviceThread *at, float own) {
+  return ops_add_eights_in(at, (float *)at->shared, own);
+}
 
 /* A thread's row, of those that its block processes at once, and its first column. */
 typedef struct OpsEightsPlace { size_t row, column; } OpsEightsPlace;
@@ -327,19 +330,23 @@ CORE_KERNEL_FN OpsEightsPlace ops_eights_place(const CoreDeviceThread *at) {
   return place;
 }
 
-/* Writes each column's sum over the rows that the block's threads have processed: own[] of each thread. Shared memory:
- * as many floats as the block has values at once. */
-CORE_KERNEL_FN void ops_sum_eights(const CoreDeviceThread *at, const float *own, float *sums) {
+/* Writes the sums of the first `columns` columns over the rows that the block's threads have processed: own[] of each
+ * thread. shared: as many floats as the block has values at once. */
+CORE_KERNEL_FN void ops_sum_eights_in(const CoreDeviceThread *at, float *shared, const float *own, unsigned columns,
+                                      float *sums) {
   const unsigned lane = at->thread % KERNEL_LANES, eighth = at->thread / KERNEL_LANES;
-  float *shared = (float *)at->shared, sum = 0;
+  float sum = 0;
   core_device_barrier(at);
   for (unsigned k = 0; k < KERNEL_EIGHT; k++) /* neighboring threads write neighboring words */
     shared[(k * KERNEL_EIGHTS_AT_ONCE + at->thread / KERNEL_LANES) * KERNEL_LANES + lane] = own[k];
   core_device_barrier(at);
-  if (eighth >= KERNEL_EIGHT) return;
+  if (eighth >= KERNEL_EIGHT || lane * KERNEL_EIGHT + eighth >= columns) return;
   for (unsigned row = 0; row < KERNEL_EIGHTS_AT_ONCE; row++)
     sum += shared[(eighth * KERNEL_EIGHTS_AT_ONCE + row) * KERNEL_LANES + lane];
   sums[lane * KERNEL_EIGHT + eighth] = sum;
+}
+CORE_KERNEL_FN void ops_sum_eights(const CoreDeviceThread *at, const float *own, float *sums) {
+  ops_sum_eights_in(at, (float *)at->shared, own, KERNEL_EIGHTS_COLUMNS, sums);
 }
 
 /* Turns dy into the gradient before ReLU, or leaves it, with column sums. A block has KERNEL_EIGHTS_ROWS rows. */

@@ -7,6 +7,7 @@
 #include "trainer/ops/kernels/kernels_compact.h"
 #include "trainer/ops/kernels/kernels_dense.h"
 #include "trainer/ops/kernels/kernels_entity.h"
+#include "trainer/ops/kernels/kernels_fused_backward.h"
 #include "trainer/ops/kernels/kernels_fused_encoder.h"
 #include "trainer/ops/kernels/kernels_lstm.h"
 #include "trainer/ops/kernels/kernels_measure.h"
@@ -18,7 +19,6 @@
 #include "trainer/ops/kernels/kernels_policy.h"
 #include "trainer/ops/kernels/kernels_ranks.h"
 #include "trainer/ops/kernels/kernels_rows.h"
-#include "trainer/ops/kernels/kernels_sapg.h"
 #include "trainer/ops/kernels/kernels_tile.h"
 #include "trainer/ops/kernels/kernels_update.h"
 #endif

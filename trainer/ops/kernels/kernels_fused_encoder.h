@@ -52,6 +52,9 @@ typedef struct OpsEncode {
   CoreDivisor32 count[OPS_TRANSFORMER_KINDS]; /* things of each kind in a world */
   float *embedding;            /* [worlds][OPS_ENCODER_WIDTH] */
   uint32_t worlds;             /* maximum worlds of a tile */
+  const float *dembedding;     /* backward: gradient at the embedding, ... */
+  float *sums;                 /* ... sums of a tile's rows (kernels_fused_backward.h), ... */
+  uint32_t tiles;              /* ... and number of tiles */
 } OpsEncode;
 
 /* Bytes of shared memory of a block. */
@@ -66,6 +69,10 @@ typedef struct OpsEncoderTile {
   size_t first;                /* first world */
   uint32_t worlds, rows;       /* worlds, and their entities */
   uint32_t next;               /* stage of the next step: 0 or 1 */
+  bool is_backward;            /* constant in a kernel; if so: */
+  uint16_t *kept;              /* another matrix */
+  float *sums;                 /* the layer's sums */
+  uint32_t tile;               /* index of the tile */
 } OpsEncoderTile;
 
 OPS_ENCODER_FN OpsEight *ops_encoder_eight(uint16_t *matrix, uint32_t row, uint32_t eighth) {
@@ -99,10 +106,11 @@ OPS_ENCODER_FN const float *ops_encoder_observation(const OpsEncoderTile *t, uin
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* Term of a product: a matrix in shared memory times a kernel in device memory, [deep][row]. */
+/* Term of a product: a matrix in shared memory times a kernel in device memory, [in][out], with rows `row` apart; in the
+ * backward pass, times the transposed kernel. */
 typedef struct OpsEncoderTerm {
   const uint16_t *a, *w;       /* w NULL: no term */
-  uint32_t row, deep;
+  uint32_t row, in, out;
 } OpsEncoderTerm;
 
 /* A thread's sums: registers as in mma.m16n8k16. */
@@ -115,15 +123,22 @@ OPS_ENCODER_FN OpsEncoderOwn ops_encoder_own(const OpsEncoderTile *t, const uint
   return (OpsEncoderOwn){warp / 2 * high * OPS_ENCODER_STEP, warp % 2 * across * 8, lane / 4, lane % 4 * 2};
 }
 
-/* Starts to copy rows `from` to from + OPS_ENCODER_DEEP - 1 of a term's kernel into the next stage; 0 past its end. */
+/* Returns the columns of a stage: those of a kernel, or in the backward pass as many as it has terms. */
+OPS_ENCODER_FN uint32_t ops_encoder_across(const OpsEncoderTile *t) {
+  return t->is_backward ? OPS_ENCODER_DEEP : OPS_ENCODER_WIDTH;
+}
+
+/* Starts to copy rows (backward: columns) `from` to from + OPS_ENCODER_DEEP - 1 of a term's kernel into the next stage;
+ * 0 past its end. */
 OPS_ENCODER_FN void ops_encoder_fetch(const OpsEncoderTile *t, OpsEncoderTerm term, uint32_t from) {
   uint16_t *stage = t->stage + t->next * OPS_ENCODER_STAGE;
+  const uint32_t across = ops_encoder_across(t), eights = across / KERNEL_EIGHT;
   CORE_DEVICE_UNROLL for (uint32_t e = 0; e < OPS_ENCODER_STAGE / KERNEL_EIGHT / OPS_ENCODER_THREADS; e++) {
-    const uint32_t i = t->at->thread + e * OPS_ENCODER_THREADS;
-    const uint32_t row = i / OPS_ENCODER_EIGHTS, column = i % OPS_ENCODER_EIGHTS * KERNEL_EIGHT;
-    const bool is_within = from + row < term.deep && column < term.row;
-    core_device_copy_async(t->at, stage + core_device_swizzled(row, column, OPS_ENCODER_WIDTH),
-                           is_within ? term.w + (size_t)(from + row) * term.row + column : term.w, is_within);
+    const uint32_t i = t->at->thread + e * OPS_ENCODER_THREADS, row = i / eights, column = i % eights * KERNEL_EIGHT;
+    const uint32_t of_in = t->is_backward ? row : from + row, of_out = t->is_backward ? from + column : column;
+    const bool is_within = of_in < term.in && of_out < term.out;
+    core_device_copy_async(t->at, stage + core_device_swizzled(row, column, across),
+                           is_within ? term.w + (size_t)of_in * term.row + of_out : term.w, is_within);
   }
   core_device_copy_commit(t->at);
 }
@@ -141,8 +156,11 @@ OPS_ENCODER_FN void ops_encoder_add(const OpsEncoderTile *t, const uint16_t *a, 
                                 rows[i]);
     CORE_DEVICE_UNROLL for (uint32_t j = 0; j < across; j += 2) {
       uint32_t columns[4];
-      core_device_load_swizzled(t->at, stage, OPS_ENCODER_WIDTH, k, own.column + j * 8, CORE_TILE_B_TRANSPOSED,
-                                columns);
+      if (t->is_backward)
+        core_device_load_swizzled(t->at, stage, OPS_ENCODER_DEEP, own.column + j * 8, k, CORE_TILE_B, columns);
+      else
+        core_device_load_swizzled(t->at, stage, OPS_ENCODER_WIDTH, k, own.column + j * 8, CORE_TILE_B_TRANSPOSED,
+                                  columns);
       CORE_DEVICE_UNROLL for (uint32_t n = 0; n < 2; n++)
         core_device_multiply_tiles(t->at, (int)high, &sum->c[0][j + n], OPS_ENCODER_ACROSS, rows, columns + 2 * n);
     }
@@ -156,20 +174,20 @@ OPS_ENCODER_FN void ops_encoder_multiply(OpsEncoderTile *t, OpsEncoderTerm first
   OpsEncoderTerm term = first;
   for (uint32_t from = 0; term.w;) {
     const uint16_t *a = term.a, *stage = t->stage + t->next * OPS_ENCODER_STAGE;
-    const uint32_t begin = from, deep = term.deep - from;
+    const uint32_t begin = from, terms = t->is_backward ? term.out : term.in;
     core_device_copy_wait(t->at, 0);
     core_device_barrier(t->at); /* the stage is there, and the other one multiplied */
     t->next ^= 1;
 
     from += OPS_ENCODER_DEEP;
-    if (from >= term.deep) {
+    if (from >= terms) {
       from = 0;
       term = second;
       second.w = NULL;
     }
     if (term.w) ops_encoder_fetch(t, term, from);
     else if (next.w) ops_encoder_fetch(t, next, 0);
-    ops_encoder_add(t, a, begin, deep, stage, high, across, sum);
+    ops_encoder_add(t, a, begin, terms - begin, stage, high, across, sum);
   }
   core_device_barrier(t->at); /* the product may replace its terms */
 }
@@ -355,7 +373,7 @@ OPS_ENCODER_FN void ops_encoder_attend(const OpsEncoderTile *t, float *attended)
     const CoreDivided32 of_world = core_divide_32(row, attend->entities);
     const RowWorld world = {&attend->attention, ops_encoder_observation(t, of_world.whole),
                             (const float *)(const void *)t->other + (row - of_world.rest) * OPS_ENCODER_QKV};
-    const OpsAttendPlace place = {attend, world, (int)of_world.rest, (int)head, OPS_NUMBERS_BF16};
+    const OpsAttendPlace place = {attend, world, (int)of_world.rest, (int)head, OPS_NUMBERS_BF16, NULL};
     const OpsHeadVector out = ops_attend_query(&place);
     const uint32_t pair = row_bf16_pair(out.x[0], out.x[1]);
     *(uint32_t *)(void *)(t->y + core_device_swizzled(row, 2 * head, OPS_ENCODER_WIDTH)) = pair;
@@ -369,7 +387,7 @@ OPS_ENCODER_FN void ops_encoder_attend(const OpsEncoderTile *t, float *attended)
 /* Gate of x and y -> x: r, then h, and z last, since it needs neither. The kernels of y are columns of one matrix, W,
  * as are those of x, U. first: the first stage of r is on its way. */
 OPS_ENCODER_FN OpsEncoderTerm ops_encoder_reset(const OpsEncoderTile *t, const OpsTransformerGate *gate) {
-  return (OpsEncoderTerm){t->y, t->a->t.rounded + gate->w, 3 * OPS_ENCODER_WIDTH, OPS_ENCODER_WIDTH};
+  return (OpsEncoderTerm){t->y, t->a->t.rounded + gate->w, 3 * OPS_ENCODER_WIDTH, OPS_ENCODER_WIDTH, OPS_ENCODER_WIDTH};
 }
 
 /* Stores r, which is in `other`, and replaces it by r x. */
@@ -413,9 +431,9 @@ OPS_ENCODER_FN void ops_encoder_gate(OpsEncoderTile *t, const OpsTransformerGate
                                      OpsEncoderTerm next) {
   enum { W = OPS_ENCODER_WIDTH };
   const uint16_t *u = t->a->t.rounded + gate->w + 3 * W * W;
-  const OpsEncoderTerm of_y = ops_encoder_reset(t, gate), of_x = {t->x, u, 2 * W, W};
-  const OpsEncoderTerm h = {t->y, of_y.w + 2 * W, of_y.row, W}, h_of_rx = {t->other, u + 2 * W * W, W, W};
-  const OpsEncoderTerm z = {t->y, of_y.w + W, of_y.row, W}, z_of_x = {t->x, u + W, of_x.row, W};
+  const OpsEncoderTerm of_y = ops_encoder_reset(t, gate), of_x = {t->x, u, 2 * W, W, W};
+  const OpsEncoderTerm h = {t->y, of_y.w + 2 * W, of_y.row, W, W}, h_of_rx = {t->other, u + 2 * W * W, W, W, W};
+  const OpsEncoderTerm z = {t->y, of_y.w + W, of_y.row, W, W}, z_of_x = {t->x, u + W, of_x.row, W, W};
   const float *bias = t->a->t.theta + gate->w + 6 * W * W;
 
   OpsEncoderSum sum = {{{{0}}}};
@@ -525,12 +543,12 @@ OPS_ENCODER_FN void ops_encoder_scatter(const OpsEncoderTile *t) {
 OPS_ENCODER_FN OpsEncoderTerm ops_encoder_message(const OpsEncoderTile *t, const OpsTransformerLayer *layer,
                                                   uint32_t part) {
   const size_t w = layer->message[part >= 3] + (part < 3 ? part : part - 3) * OPS_ENCODER_SQUARE;
-  return (OpsEncoderTerm){t->y, t->a->t.rounded + w, OPS_ENCODER_WIDTH, OPS_ENCODER_WIDTH};
+  return (OpsEncoderTerm){t->y, t->a->t.rounded + w, OPS_ENCODER_WIDTH, OPS_ENCODER_WIDTH, OPS_ENCODER_WIDTH};
 }
 
 /* Sends messages: one product over the five parts, whose first stage is on its way. */
 OPS_ENCODER_FN void ops_encoder_send(OpsEncoderTile *t, const OpsTransformerLayer *layer, const uint32_t high) {
-  const OpsEncoderTerm none = {NULL, NULL, 0, 0};
+  const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0};
   OpsEncoderSum sum = {{{{0}}}};
   for (uint32_t part = 0; part < 5; part++) {
     ops_encoder_gather(t, layer, part < 3 ? 0 : 1, part < 3 ? part : part - 3,
@@ -549,12 +567,12 @@ OPS_ENCODER_FN void ops_encoder_half(OpsEncoderTile *t, const OpsTransformerLaye
   enum { W = OPS_ENCODER_WIDTH };
   const OpsTransformer *a = &t->a->t;
   const OpsTransformerGate *gate = is_second ? &layer->gate_2 : &layer->gate_1;
-  const OpsEncoderTerm none = {NULL, NULL, 0, 0}, reset = ops_encoder_reset(t, gate);
-  OpsEncoderTerm dense = {t->y, a->rounded + layer->dense_w, W, W};
+  const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0}, reset = ops_encoder_reset(t, gate);
+  OpsEncoderTerm dense = {t->y, a->rounded + layer->dense_w, W, W, W};
 
   if (!is_second) {
-    const OpsEncoderTerm qkv = {t->y, a->rounded + layer->qkv_w, OPS_ENCODER_QKV, W};
-    dense = (OpsEncoderTerm){t->y, a->rounded + layer->out_w, W, OPS_ENCODER_ATTENDED};
+    const OpsEncoderTerm qkv = {t->y, a->rounded + layer->qkv_w, OPS_ENCODER_QKV, W, OPS_ENCODER_QKV};
+    dense = (OpsEncoderTerm){t->y, a->rounded + layer->out_w, W, OPS_ENCODER_ATTENDED, W};
     OpsEncoderSum sum = {{{{0}}}};
     ops_encoder_fetch(t, qkv, 0);
     ops_encoder_norm(t, &layer->norm_1);
@@ -568,7 +586,7 @@ OPS_ENCODER_FN void ops_encoder_half(OpsEncoderTile *t, const OpsTransformerLaye
 
   OpsEncoderSum sum = {{{{0}}}};
   ops_encoder_multiply(t, dense, none, reset, OPS_ENCODER_HIGH, OPS_ENCODER_ACROSS, &sum);
-  ops_encoder_put(t, &sum, a->theta + (dense.w - a->rounded) + dense.deep * W, 1, OPS_ENCODER_RELU, t->y);
+  ops_encoder_put(t, &sum, a->theta + (dense.w - a->rounded) + dense.in * W, 1, OPS_ENCODER_RELU, t->y);
   ops_encoder_store(t, t->y, is_second ? layer->dense : layer->out);
   ops_encoder_gate(t, gate, is_second ? NULL : gate->out, is_second ? ops_encoder_message(t, layer, 0) : none);
 }

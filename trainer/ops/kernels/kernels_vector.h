@@ -106,7 +106,7 @@ typedef struct OpsFold {
 
 /* Several folds in one launch. A block has KERNEL_FOLD_COLUMNS columns of one, and a thread for each of them in each of
  * threads / KERNEL_FOLD_COLUMNS groups; shared memory: one double per thread. */
-enum { KERNEL_FOLDS = 12, KERNEL_FOLD = 64, KERNEL_FOLD_COLUMNS = 8 };
+enum { KERNEL_FOLDS = 24, KERNEL_FOLD = 64, KERNEL_FOLD_COLUMNS = 8 };
 typedef struct OpsFolds { int folds; OpsFold fold[KERNEL_FOLDS]; } OpsFolds;
 CORE_DEVICE_FN unsigned ops_fold_blocks(const OpsFold *f) {
   return (unsigned)((f->columns + KERNEL_FOLD_COLUMNS - 1) / KERNEL_FOLD_COLUMNS);
