@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CORE_EMULATED_MEMORIES = 64, CORE_EMULATED_LENT_MAX = 256 }; /* limits */
+enum { CORE_EMULATED_MEMORIES = 128, CORE_EMULATED_LENT_MAX = 256 }; /* limits */
 
 /* Allocations of an emulated device, and those of them that are lent to its communication stream. Zero-initialize. */
 typedef struct CoreEmulatedMemory {

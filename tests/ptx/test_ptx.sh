@@ -104,6 +104,7 @@ part "kernels of bf16 matrices of entities, each alone" test_isolated test_devic
 part "fused layers in bf16, layer by layer" test_forward test_device_mlp
 part "fused layers in bf16, with each thread's own view" test_isolated test_device_mlp
 part "the fused encoder, with each thread's own view" test_isolated test_device_fused_encoder
+part "its fused gradient, with each thread's own view" test_isolated test_device_fused_backward
 part "SAPG's samples and half precision" '*' test_device_sapg
 part "measurements of hidden layers" test_forward test_device_measure
 part "a training: ppo" test_ppo test_device_training
@@ -154,6 +155,7 @@ if [ "${TEST_PTX:-}" = all ]; then
   part "kernels of bf16 matrices of entities at every size" 'test_forward' test_device_entity_bf16
   part "entity encoders in bf16" 'test_forward' test_device_encoder
   part "the fused encoder at every size" 'test_forward' test_device_fused_encoder
+  part "its fused gradient at every size" 'test_forward' test_device_fused_backward
   part "physics in every order of threads, crowded worlds, the large hash" '*' test_batch_bits
   part "levels in the other order of threads" test_backward test_level_device
   part "layers in bf16 in the other order" test_backward test_device_chain
@@ -162,6 +164,7 @@ if [ "${TEST_PTX:-}" = all ]; then
   part "kernels of bf16 matrices of entities in the other order" test_backward test_device_entity_bf16
   part "entity encoders in bf16 in the other order" test_backward test_device_encoder
   part "the fused encoder in the other order" test_backward test_device_fused_encoder
+  part "its fused gradient in the other order" test_backward test_device_fused_backward
   part "minibatches: kernels and sums" '*' test_device_update
   part "rollouts in halves" '*' test_device_rollout
   part "all trainings" '*' test_device_training

@@ -3,7 +3,7 @@
 #define TESTS_UNIT_DEVICE_BUFFERS_H
 #include "core/memory.h"
 
-enum { BUFFERS = 64 };
+enum { BUFFERS = 128 };
 static void *buffer[BUFFERS];
 static int buffers;
 

@@ -47,9 +47,10 @@ typedef struct OpsEntityDense {
   bool result_is_float;
 } OpsEntityDense;
 
-/* Transformer over shapes (trainer/nets/encoder_transformer.c), and where its forward pass leaves what the backward
- * pass reads, and that the factors of the gradients of kernels (dz of a dense layer x W = z). N = rows * entities; matrices are [N][OPS_TRANSFORMER_WIDTH] unless stated otherwise. Offsets of kernels
- * are elements of theta and of its rounding. */
+/* Transformer over shapes (trainer/nets/encoder_transformer.c), where its forward pass leaves what the backward pass
+ * reads, and where that leaves the gradients dz of layers z = x W, from which x' dz, the kernels' gradients, follow.
+ * N = rows * entities; matrices are [N][OPS_TRANSFORMER_WIDTH] unless stated otherwise. Offsets of kernels are elements
+ * of theta and of its rounding. */
 enum { OPS_TRANSFORMER_WIDTH = 128, OPS_TRANSFORMER_HEADS = 8, OPS_TRANSFORMER_LAYERS = 2,
        OPS_TRANSFORMER_KINDS = 4, OPS_TRANSFORMER_SHAPES = 2, /* kinds of entities: two of shapes, joints, thrusters */
        OPS_TRANSFORMER_FEATURES = 32 /* maximum features of an entity */ };

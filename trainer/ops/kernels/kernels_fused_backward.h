@@ -83,6 +83,22 @@ OPS_ENCODER_FN void ops_encoder_add_rows(const OpsEncoderTile *t, uint16_t *scra
   ops_sum_eights_in(t->at, (float *)(void *)scratch, own, columns, to);
 }
 
+/* Products of a layer's gradient; each is described where the first stage of it is fetched, and again where it is
+ * computed, since its addresses would take registers in between. */
+OPS_ENCODER_FN OpsEncoderTerm ops_encoder_unreset(const OpsEncoderTile *t, const OpsTransformerGate *gate) {
+  enum { W = OPS_ENCODER_WIDTH };
+  return (OpsEncoderTerm){t->y, t->a->t.rounded + gate->w + 5 * W * W, W, W, W};
+}
+OPS_ENCODER_FN OpsEncoderTerm ops_encoder_undense(const OpsEncoderTile *t, const OpsTransformerLayer *layer,
+                                                  const bool is_second) {
+  enum { W = OPS_ENCODER_WIDTH };
+  if (is_second) return (OpsEncoderTerm){t->y, t->a->t.rounded + layer->dense_w, W, W, W};
+  return (OpsEncoderTerm){t->y, t->a->t.rounded + layer->out_w, W, OPS_ENCODER_ATTENDED, W};
+}
+OPS_ENCODER_FN OpsEncoderTerm ops_encoder_unproject(const OpsEncoderTile *t, const OpsTransformerLayer *layer) {
+  return (OpsEncoderTerm){t->y, t->a->t.rounded + layer->qkv_w, OPS_ENCODER_QKV, OPS_ENCODER_WIDTH, OPS_ENCODER_QKV};
+}
+
 /* ---- the mean ---------------------------------------------------------------------------------------------------- */
 
 /* Gradient of the mean -> x. */
@@ -179,7 +195,7 @@ OPS_ENCODER_FN void ops_encoder_unembed_senders(const OpsEncoderTile *t, uint32_
 
 /* Computes the gradient of messages: five products, of which the first stage of the first is on its way. */
 OPS_ENCODER_FN void ops_encoder_unsend(OpsEncoderTile *t, const OpsTransformerLayer *layer, const bool is_first,
-                                       OpsEncoderTerm next, const uint32_t high) {
+                                       const uint32_t high) {
   const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0};
   const uint32_t rows = high * OPS_ENCODER_DOWN * OPS_ENCODER_STEP;
   for (uint32_t s = 0; s < 2; s++) ops_encoder_unscatter(t, layer, s, rows);
@@ -187,7 +203,8 @@ OPS_ENCODER_FN void ops_encoder_unsend(OpsEncoderTile *t, const OpsTransformerLa
   for (uint32_t part = 0; part < 5; part++) {
     OpsEncoderSum sum = {{{{0}}}};
     ops_encoder_multiply(t, ops_encoder_message(t, layer, part), none,
-                         part < 4 ? ops_encoder_message(t, layer, part + 1) : next, high, OPS_ENCODER_ACROSS, &sum);
+                         part < 4 ? ops_encoder_message(t, layer, part + 1) : ops_encoder_unreset(t, &layer->gate_2),
+                         high, OPS_ENCODER_ACROSS, &sum);
     ops_encoder_put_sums(t, &sum, high, part == 1 ? t->other : t->kept);
     if (part == 1) ops_encoder_ungather(t, 0);
     if (part == 3) ops_encoder_ungather(t, 1);
@@ -270,23 +287,19 @@ OPS_ENCODER_FN void ops_encoder_unrectify(const OpsEncoderTile *t, float *output
   ops_encoder_add_rows(t, t->other, sum, begin, OPS_ENCODER_WIDTH, 0, OPS_ENCODER_WIDTH);
 }
 
-/* Returns the first product of a gate's gradient. */
-OPS_ENCODER_FN OpsEncoderTerm ops_encoder_unreset(const OpsEncoderTile *t, const OpsTransformerGate *gate) {
+/* Gradient at a gate's output, in x -> the gradient at its y, in y, and at its x: the part by U in `kept`, the rest in
+ * x. input: the gate's x. The first stage of the first product is on its way, and on return that of the dense layer. */
+OPS_ENCODER_FN void ops_encoder_ungate(OpsEncoderTile *t, const OpsTransformerLayer *layer, float *input,
+                                       const bool is_second) {
   enum { W = OPS_ENCODER_WIDTH };
-  return (OpsEncoderTerm){t->y, t->a->t.rounded + gate->w + 5 * W * W, W, W, W};
-}
+  const OpsTransformerGate *gate = is_second ? &layer->gate_2 : &layer->gate_1;
+  const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0};
 
-/* Gradient at the gate's output, in x -> the gradient at its y, in y, and at its x: the part by U in `kept`, the rest in
- * x. input: the gate's x. The first stage of the first product is on its way, and on return that of `next`. */
-OPS_ENCODER_FN void ops_encoder_ungate(OpsEncoderTile *t, const OpsTransformerGate *gate, float *input, uint32_t begin,
-                                       OpsEncoderTerm next) {
-  enum { W = OPS_ENCODER_WIDTH };
+  ops_encoder_unclose(t, gate, input, is_second ? OPS_ENCODER_SUM_GATE_2 : OPS_ENCODER_SUM_GATE_1);
   const uint16_t *w = t->a->t.rounded + gate->w, *u = w + 3 * W * W;
-  const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0}, h = {t->y, w + 2 * W, 3 * W, W, W};
   const OpsEncoderTerm r = {t->other, w, 3 * W, W, W}, z = {t->kept, w + W, 3 * W, W, W};
+  const OpsEncoderTerm h = {t->y, w + 2 * W, 3 * W, W, W};
   const OpsEncoderTerm r_of_x = {t->other, u, 2 * W, W, W}, z_of_x = {t->kept, u + W, 2 * W, W, W};
-
-  ops_encoder_unclose(t, gate, input, begin);
   OpsEncoderSum sum = {{{{0}}}};
   ops_encoder_multiply(t, ops_encoder_unreset(t, gate), none, r, OPS_ENCODER_HIGH, OPS_ENCODER_ACROSS, &sum);
   ops_encoder_put_sums(t, &sum, OPS_ENCODER_HIGH, t->other);
@@ -298,7 +311,8 @@ OPS_ENCODER_FN void ops_encoder_ungate(OpsEncoderTile *t, const OpsTransformerGa
   ops_encoder_put_sums(t, &sum, OPS_ENCODER_HIGH, t->y);
 
   sum = (OpsEncoderSum){{{{0}}}};
-  ops_encoder_multiply(t, r_of_x, z_of_x, next, OPS_ENCODER_HIGH, OPS_ENCODER_ACROSS, &sum);
+  ops_encoder_multiply(t, r_of_x, z_of_x, ops_encoder_undense(t, layer, is_second), OPS_ENCODER_HIGH,
+                       OPS_ENCODER_ACROSS, &sum);
   ops_encoder_put_sums(t, &sum, OPS_ENCODER_HIGH, t->kept);
 }
 
@@ -429,43 +443,39 @@ OPS_ENCODER_FN void ops_encoder_put_dqkv(const OpsEncoderTile *t, const OpsTrans
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
-/* Gradient between the gates -> at the layer's input. */
-OPS_ENCODER_FN void ops_encoder_first_half(OpsEncoderTile *t, const OpsTransformerLayer *layer, float *input,
-                                           OpsEncoderTerm next) {
-  enum { W = OPS_ENCODER_WIDTH };
-  const uint16_t *rounded = t->a->t.rounded;
+/* Gradient at the output of layer l -> between the gates. */
+OPS_ENCODER_FN void ops_encoder_second_half(OpsEncoderTile *t, const OpsTransformerLayer *layer) {
   const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0};
-  const OpsEncoderTerm out = {t->y, rounded + layer->out_w, W, OPS_ENCODER_ATTENDED, W};
-  const OpsEncoderTerm qkv = {t->y, rounded + layer->qkv_w, OPS_ENCODER_QKV, W, OPS_ENCODER_QKV};
+  ops_encoder_ungate(t, layer, layer->gate_1.out, true);
+  ops_encoder_unrectify(t, layer->dense, layer->ddense, OPS_ENCODER_SUM_DENSE);
 
-  ops_encoder_ungate(t, &layer->gate_1, input, OPS_ENCODER_SUM_GATE_1, out);
+  OpsEncoderSum sum = {{{{0}}}};
+  ops_encoder_multiply(t, ops_encoder_undense(t, layer, true), none, ops_encoder_unreset(t, &layer->gate_1),
+                       OPS_ENCODER_HIGH, OPS_ENCODER_ACROSS, &sum);
+  ops_encoder_put_sums(t, &sum, OPS_ENCODER_HIGH, t->other);
+  ops_encoder_unnorm(t, &layer->norm_2, OPS_ENCODER_SUM_NORM_2);
+}
+
+/* Gradient between the gates of layer l -> at its input. */
+OPS_ENCODER_FN void ops_encoder_first_half(OpsEncoderTile *t, int l) {
+  const OpsTransformerLayer *layer = &t->a->t.layer[l];
+  const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0};
+  ops_encoder_ungate(t, layer, l > 0 ? t->a->t.layer[l - 1].gate_2.out : t->a->t.shapes, false);
   ops_encoder_unrectify(t, layer->out, layer->dout, OPS_ENCODER_SUM_OUT);
 
   OpsEncoderSum sum = {{{{0}}}};
-  ops_encoder_multiply(t, out, none, qkv, OPS_ENCODER_HIGH, 2, &sum);
+  ops_encoder_multiply(t, ops_encoder_undense(t, layer, false), none, ops_encoder_unproject(t, layer),
+                       OPS_ENCODER_HIGH, 2, &sum);
   ops_encoder_put_attended(t, &sum);
   ops_encoder_unattend(t, layer);
   ops_encoder_put_dqkv(t, layer);
 
   sum = (OpsEncoderSum){{{{0}}}};
-  ops_encoder_multiply(t, qkv, none, next, OPS_ENCODER_HIGH, OPS_ENCODER_ACROSS, &sum);
+  ops_encoder_multiply(t, ops_encoder_unproject(t, layer), none,
+                       l > 0 ? ops_encoder_message(t, &t->a->t.layer[l - 1], 0) : none, OPS_ENCODER_HIGH,
+                       OPS_ENCODER_ACROSS, &sum);
   ops_encoder_put_sums(t, &sum, OPS_ENCODER_HIGH, t->other);
   ops_encoder_unnorm(t, &layer->norm_1, OPS_ENCODER_SUM_NORM_1);
-}
-
-/* Gradient at the layer's output -> between the gates. */
-OPS_ENCODER_FN void ops_encoder_second_half(OpsEncoderTile *t, const OpsTransformerLayer *layer) {
-  enum { W = OPS_ENCODER_WIDTH };
-  const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0};
-  const OpsEncoderTerm dense = {t->y, t->a->t.rounded + layer->dense_w, W, W, W};
-  ops_encoder_ungate(t, &layer->gate_2, layer->gate_1.out, OPS_ENCODER_SUM_GATE_2, dense);
-  ops_encoder_unrectify(t, layer->dense, layer->ddense, OPS_ENCODER_SUM_DENSE);
-
-  OpsEncoderSum sum = {{{{0}}}};
-  ops_encoder_multiply(t, dense, none, ops_encoder_unreset(t, &layer->gate_1), OPS_ENCODER_HIGH, OPS_ENCODER_ACROSS,
-                       &sum);
-  ops_encoder_put_sums(t, &sum, OPS_ENCODER_HIGH, t->other);
-  ops_encoder_unnorm(t, &layer->norm_2, OPS_ENCODER_SUM_NORM_2);
 }
 
 /* Stores the gradients at the embeddings of shapes. */
@@ -493,21 +503,18 @@ OPS_ENCODER_FN void ops_encoder_unpack(const OpsEncoderTile *t) {
 
 OPS_ENCODER_FN void ops_encoder_tile_backward(OpsEncoderTile *t) {
   const OpsTransformer *a = &t->a->t;
-  const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0};
   const uint32_t senders = ops_encoder_senders(t, 0) + ops_encoder_senders(t, 1);
   ops_encoder_fetch(t, ops_encoder_message(t, &a->layer[a->layers - 1], 0), 0);
   ops_encoder_spread(t);
 
   for (int l = a->layers - 1; l >= 0; l--) {
     const OpsTransformerLayer *layer = &a->layer[l];
-    const OpsEncoderTerm first = ops_encoder_unreset(t, &layer->gate_2);
     const bool is_first = l == a->layers - 1;
     t->sums = t->a->sums + (size_t)l * OPS_ENCODER_SUMS * t->a->tiles;
-    if (senders <= OPS_ENCODER_ROWS / 2) ops_encoder_unsend(t, layer, is_first, first, OPS_ENCODER_HIGH / 2);
-    else ops_encoder_unsend(t, layer, is_first, first, OPS_ENCODER_HIGH);
+    if (senders <= OPS_ENCODER_ROWS / 2) ops_encoder_unsend(t, layer, is_first, OPS_ENCODER_HIGH / 2);
+    else ops_encoder_unsend(t, layer, is_first, OPS_ENCODER_HIGH);
     ops_encoder_second_half(t, layer);
-    ops_encoder_first_half(t, layer, l > 0 ? a->layer[l - 1].gate_2.out : a->shapes,
-                           l > 0 ? ops_encoder_message(t, &a->layer[l - 1], 0) : none);
+    ops_encoder_first_half(t, l);
   }
   ops_encoder_unpack(t);
 }

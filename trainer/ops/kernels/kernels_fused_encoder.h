@@ -106,8 +106,8 @@ OPS_ENCODER_FN const float *ops_encoder_observation(const OpsEncoderTile *t, uin
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* Term of a product: a matrix in shared memory times a kernel in device memory, [in][out], with rows `row` apart; in the
- * backward pass, times the transposed kernel. */
+/* Term of a product: a matrix in shared memory times a kernel in device memory, [in][out], with rows `row` apart; in
+ * the backward pass, times the transposed kernel. */
 typedef struct OpsEncoderTerm {
   const uint16_t *a, *w;       /* w NULL: no term */
   uint32_t row, in, out;

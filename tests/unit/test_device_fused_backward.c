@@ -1,0 +1,254 @@
+/* The transformer's fused backward pass (kernels_fused_backward.h): each matrix and sum that it leaves, element by
+ * element, against sums in float64 and the CPU's float32 functions on the matrices from which the kernel computes it,
+ * rounded as there; with numbers of worlds that are a multiple of nothing. */
+#define DEVICE_TESTS run_all
+#include "transformer_tools.h"
+
+static float *dembedding; /* [worlds][W] on the device */
+static float *gradient;   /* of all parameters, on the device */
+
+/* Bound of what follows from a number that sums in another order rounded to the other side, in units of the largest:
+ * one more rounding, and what is left of it after a few steps. */
+static const double ROUNDED_TWICE = 2 * ROUNDED;
+
+static void assert_rounded(const char *what, const float *want, const void *memory, size_t n) {
+  assert_elements(what, want, memory, n, OPS_NUMBERS_BF16, ROUNDED_TWICE);
+}
+
+/* Returns dz W' in float64, rounded to bf16 if is_rounded. */
+static float *product(const float *dz, size_t w, int count, int in, int out, bool is_rounded) {
+  float *dx = space(count, in);
+  for (int r = 0; r < count; r++)
+    for (int i = 0; i < in; i++) {
+      const float *row = dz + r * out, *column = rounded + w + (size_t)i * (size_t)out;
+      double sum = 0;
+      for (int o = 0; o < out; o++) sum += (double)row[o] * (double)column[o];
+      dx[r * in + i] = (float)sum;
+    }
+  if (is_rounded) round_numbers(dx, (size_t)(count * in));
+  return dx;
+}
+
+/* Checks the gradient at `place`, the column sums of x [count][columns]. */
+static void check_sums(const char *what, const float *x, int count, int columns, size_t place) {
+  float *sums = space(1, columns);
+  for (int c = 0; c < columns; c++) {
+    double sum = 0;
+    for (int r = 0; r < count; r++) sum += (double)x[r * columns + c];
+    sums[c] = (float)sum;
+  }
+  assert_elements(what, sums, gradient + place, (size_t)columns, OPS_NUMBERS_FLOAT, ROUNDED_TWICE);
+  free(sums);
+}
+
+/* dx: at the layer's output; becomes that before its messages. dembedded: of senders. */
+static void check_messages(const OpsTransformerLayer *layer, float *dx, float *dembedded[2]) {
+  float *dgathered[2];
+  for (int s = 0; s < 2; s++) {
+    const OpsMessage *m = &t.message[s];
+    const int count = worlds * m->count, parts = m->ends + 1;
+    float *want = space(count, W);
+    host->entity->scatter_backward(host, here, m, dx, want);
+    assert_rounded("dmessages", want, layer->dmessages[s], (size_t)(count * W));
+    free(want);
+
+    float *dz = numbers(layer->dmessages[s], (size_t)(count * W), OPS_NUMBERS_BF16);
+    check_sums("bias of messages", dz, count, W, layer->message[s] + (size_t)(parts * W * W));
+    dgathered[s] = product(dz, layer->message[s], count, parts * W, W, true);
+    free(dz);
+  }
+  for (int s = 0; s < 2; s++) {
+    host->entity->gather_backward(host, here, &t.message[s], dgathered[s], dx, dembedded[s]);
+    round_numbers(dx, (size_t)(rows * W));
+    free(dgathered[s]);
+  }
+}
+
+/* Returns a part of [count][parts][W]. */
+static float *part_of(const float *x, int parts, int part) {
+  float *y = space(rows, W);
+  for (int r = 0; r < rows; r++) memcpy(y + r * W, x + (r * parts + part) * W, W * sizeof *y);
+  return y;
+}
+
+/* dx: at the gate's output; becomes that at its x, without the part by U, which is returned. relu: outputs of the layer
+ * below, before which dz is. */
+static float *check_gate(const OpsTransformerGate *gate, const float *input, const float *relu, const float *dz,
+                         float *dx) {
+  const size_t n = (size_t)(rows * W), u_w = gate->w + 3 * W * W;
+  float *r = entity_numbers(gate->r, W), *z = entity_numbers(gate->z, W), *h = entity_numbers(gate->h, W);
+  float *x = entity_numbers(input, W), *y = entity_numbers(relu, W), *dug = space(rows, W), *da = space(rows, 3 * W);
+  float *du = space(rows, 2 * W), *dout = space(rows, W);
+
+  memcpy(dout, dx, n * sizeof *dx);
+  host->entity->gate_close_backward(host, dout, z, h, x, rows, W, dug, da, du, dx);
+  assert_rounded("gate: dug", dug, gate->dug, n);
+  float *dbias = part_of(du, 2, 1);
+  for (size_t i = 0; i < n; i++) dbias[i] = -dbias[i];
+  check_sums("gate: bias", dbias, rows, W, gate->w + 6 * W * W);
+  round_numbers(dx, n);
+
+  float *got_dug = entity_numbers(gate->dug, W), *drx = product(got_dug, u_w + 2 * W * W, rows, W, W, true);
+  host->entity->gate_open_backward(host, drx, r, x, rows, W, da, du, dx);
+  assert_rounded("gate: da", da, gate->da, 3 * n);
+  assert_rounded("gate: du", du, gate->du, 2 * n);
+  round_numbers(dx, n);
+
+  float *got_da = entity_numbers(gate->da, 3 * W), *got_du = entity_numbers(gate->du, 2 * W);
+  float *dy = product(got_da, gate->w, rows, W, 3 * W, false), *more = product(got_du, u_w, rows, W, 2 * W, true);
+  for (size_t i = 0; i < n; i++) dy[i] *= derivative_at(OPS_RELU, y[i]);
+  assert_bf16("gradient before ReLU", dy, dz, n);
+  free(r), free(z), free(h), free(x), free(y), free(dug), free(da), free(du), free(dout), free(dbias), free(got_dug);
+  free(drx), free(got_da), free(got_du), free(dy);
+  return more;
+}
+
+/* dy: at the norm's output. Adds `more` and the gradient at its input to dx. */
+static void check_norm(const OpsTransformerNorm *norm, float *dy, const float *more, float *dx) {
+  const size_t n = (size_t)(rows * W);
+  float *normalized = entity_numbers(norm->normalized, W), *y = entity_numbers(norm->y, W);
+  float *inverse = numbers(norm->inverse, (size_t)rows, OPS_NUMBERS_FLOAT), *sums = space(2, W);
+  host->norm_backward(host, normalized, inverse, theta + norm->gain, theta + norm->gain + W, y, dy, sums, sums + W,
+                      rows, W, OPS_LINEAR);
+  assert_elements("norm: gain", sums, gradient + norm->gain, W, OPS_NUMBERS_FLOAT, ROUNDED_TWICE);
+  assert_elements("norm: offset", sums + W, gradient + norm->gain + W, W, OPS_NUMBERS_FLOAT, ROUNDED_TWICE);
+  for (size_t i = 0; i < n; i++) dx[i] += more[i] + dy[i];
+  round_numbers(dx, n);
+  free(normalized), free(y), free(inverse), free(sums);
+}
+
+/* Checks the layer from the gate's y to the norm's output: returns the gradient there. */
+static float *check_dense(const OpsTransformerLayer *layer) {
+  float *dz = entity_numbers(layer->ddense, W);
+  check_sums("dense: bias", dz, rows, W, layer->dense_w + W * W);
+  float *dy = product(dz, layer->dense_w, rows, W, W, true);
+  free(dz);
+  return dy;
+}
+
+static float *check_attention(const OpsTransformerLayer *layer) {
+  enum { QKV = 3 * ATTENDED };
+  const size_t n = (size_t)(rows * QKV);
+  float *dz = entity_numbers(layer->dout, W), *qkv = numbers(layer->qkv, n, OPS_NUMBERS_FLOAT);
+  float *want = space(rows, QKV);
+  check_sums("out: bias", dz, rows, W, layer->out_w + ATTENDED * W);
+  float *dattended = product(dz, layer->out_w, rows, ATTENDED, W, false);
+  host->entity->attend_backward(host, here, &t.attention, qkv, dattended, want);
+  assert_bf16("dqkv", want, layer->dqkv, n);
+
+  float *dqkv = entity_numbers(layer->dqkv, QKV);
+  check_sums("qkv: bias", dqkv, rows, QKV, layer->qkv_w + W * QKV);
+  float *dy = product(dqkv, layer->qkv_w, rows, W, QKV, true);
+  free(dz), free(qkv), free(want), free(dattended), free(dqkv);
+  return dy;
+}
+
+static void check_layers(void) {
+  float *dx = space(rows, W), *none = space(worlds, W), *dembedded[KINDS];
+  float *weights = numbers(t.weights, (size_t)rows, OPS_NUMBERS_FLOAT);
+  float *dout = numbers(dembedding, (size_t)(worlds * W), OPS_NUMBERS_FLOAT);
+  for (int k = 0; k < KINDS; k++) dembedded[k] = space(worlds * t.kind[k].pack.count, W);
+  host->entity->pool_backward(host, none, dout, weights, worlds, entities, W, OPS_LINEAR, dx);
+  round_numbers(dx, (size_t)(rows * W));
+
+  for (int i = LAYERS - 1; i >= 0; i--) {
+    const OpsTransformerLayer *layer = &t.layer[i];
+    check_messages(layer, dx, dembedded + OPS_TRANSFORMER_SHAPES);
+    float *more = check_gate(&layer->gate_2, layer->gate_1.out, layer->dense, layer->ddense, dx);
+    float *dy = check_dense(layer);
+    check_norm(&layer->norm_2, dy, more, dx);
+    free(more), free(dy);
+    more = check_gate(&layer->gate_1, i > 0 ? t.layer[i - 1].gate_2.out : t.shapes, layer->out, layer->dout, dx);
+    dy = check_attention(layer);
+    check_norm(&layer->norm_1, dy, more, dx);
+    free(more), free(dy);
+  }
+
+  for (int k = 0; k < KINDS; k++) {
+    const OpsTransformerKind *kind = &t.kind[k];
+    const size_t n = (size_t)(worlds * kind->pack.count * kind->pack.width);
+    if (kind->is_shape) host->entity->unpack(host, here, &kind->pack, dx, dembedded[k]);
+    assert_elements(NAMES[k], dembedded[k], kind->dembedded, n, OPS_NUMBERS_FLOAT, ROUNDED_TWICE);
+    free(dembedded[k]);
+  }
+  free(dx), free(none), free(weights), free(dout);
+}
+
+/* ---- on every device --------------------------------------------------------------------------------------------- */
+
+static void backward(const Way *way) {
+  const unsigned processors = device->processors;
+  transform(way);
+  float *dout = normals(91, (size_t)(worlds * W), 1);
+  dembedding = UP(dout, (size_t)(worlds * W));
+  gradient = unset(shape.parameters);
+  device->processors = way->processors;
+  assert_true(ops->entity->transform_backward(ops, there, &t, dembedding, gradient));
+  ops->entity->finish(ops);
+  device->processors = processors;
+  free(dout);
+}
+
+static const Way WAYS[] = {{&SIM_SIZE_S, 35, 2}, {&SIM_SIZE_L, 16, 2}, {&SIM_SIZE_M, 27, 1}, {&SIM_SIZE_LOCO, 11, 1},
+                           {&SIM_SIZE_S, 3, 1}};
+
+static void run_all(void) {
+  open_ops();
+  for (size_t w = 0; w < sizeof WAYS / sizeof *WAYS; w++) {
+    backward(&WAYS[w]);
+    check_layers();
+    forget_worlds();
+  }
+  close_ops();
+}
+
+/* Shared memory and copies are checked, too: reading what another thread writes before a barrier, or what is copied
+ * before it has arrived, gives another result. */
+static void test_isolated(void **state) {
+  static const Way ways[] = {{&SIM_SIZE_S, 19, 1}, {&SIM_SIZE_M, 12, 1}};
+  (void)state;
+  device = core_device_emulated(CORE_DEVICE_ISOLATED);
+  open_ops();
+  for (int w = 0; w < 2; w++) {
+    backward(&ways[w]);
+    check_layers();
+    forget_worlds();
+  }
+  close_ops();
+}
+
+/* The number of blocks does not change a bit of the sums, nor a world's place in a tile of its gradients. */
+static void test_places(void **state) {
+  enum { SHIFT = 5 };
+  (void)state;
+  device = core_device_emulated(CORE_DEVICE_FORWARD);
+  open_ops();
+  backward(&(Way){&SIM_SIZE_M, 27, 1});
+  const size_t parameters = shape.parameters, each = (size_t)(t.kind[0].pack.count * t.kind[0].pack.width);
+  float *first = down(t.kind[0].dembedded, (size_t)worlds * each * sizeof *first);
+  float *sums = down(gradient, parameters * sizeof *sums);
+  forget_worlds();
+
+  backward(&(Way){&SIM_SIZE_M, 27, 3});
+  float *others = down(gradient, parameters * sizeof *others);
+  assert_memory_equal(others, sums, parameters * sizeof *sums);
+
+  there.x += SHIFT * there.stride;
+  there.rows -= SHIFT;
+  assert_true(ops->entity->transform(ops, there, &t, embedding));
+  assert_true(ops->entity->transform_backward(ops, there, &t, dembedding + SHIFT * W, gradient));
+  ops->entity->finish(ops);
+  float *second = down(t.kind[0].dembedded, (size_t)worlds * each * sizeof *second);
+  assert_memory_equal(second, first + SHIFT * each, (size_t)(worlds - SHIFT) * each * sizeof *first);
+  free(first), free(sums), free(others), free(second);
+  forget_worlds();
+  close_ops();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
+                                     cmocka_unit_test(test_isolated), cmocka_unit_test(test_places),
+                                     cmocka_unit_test(test_gpu)};
+  choose_device_tests();
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
