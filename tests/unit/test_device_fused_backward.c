@@ -5,10 +5,10 @@
 #include "transformer_tools.h"
 
 static float *dembedding; /* [worlds][W] on the device */
-static float *gradient;   /* of all parameters, on the device */
+static float *gradient;   /* [parameters] on the device */
 
-/* Bound of what follows from a number that sums in another order rounded to the other side, in units of the largest:
- * one more rounding, and what is left of it after a few steps. */
+/* A number that sums in another order round to the other side changes all that follows from it by a rounding. Bounds are
+ * in units of the largest number. */
 static const double ROUNDED_TWICE = 2 * ROUNDED;
 
 static void assert_rounded(const char *what, const float *want, const void *memory, size_t n) {

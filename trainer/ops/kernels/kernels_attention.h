@@ -25,7 +25,7 @@ typedef struct OpsAttendPlace {
   RowWorld world;
   int entity, head;
   OpsNumbers as;               /* a->numbers */
-  const float *dout;           /* of which the thread's is number i below */
+  const float *dout;           /* backward: [rows][heads][size]; i below is the place of the query there */
 } OpsAttendPlace;
 
 /* A query's softmax: its largest score, and the sum of exp(score - largest), bf16: its inverse. */

@@ -79,7 +79,8 @@ OPS_ENCODER_FN void ops_encoder_put_sums(const OpsEncoderTile *t, const OpsEncod
  * over its rows. Overwrites 8 KB of a matrix after a barrier. */
 OPS_ENCODER_FN void ops_encoder_add_rows(const OpsEncoderTile *t, uint16_t *scratch, const float *own, uint32_t begin,
                                          uint32_t all, uint32_t from, uint32_t columns) {
-  float *to = t->sums + (size_t)begin * t->a->tiles + (size_t)t->tile * all + from;
+  const size_t place = (size_t)((uint32_t)t->layer * OPS_ENCODER_SUMS + begin) * t->a->tiles;
+  float *to = t->a->sums + place + (size_t)t->tile * all + from;
   ops_sum_eights_in(t->at, (float *)(void *)scratch, own, columns, to);
 }
 
@@ -173,8 +174,9 @@ OPS_ENCODER_FN void ops_encoder_ungather(const OpsEncoderTile *t, uint32_t s) {
   core_device_barrier(t->at);
 }
 
-/* Adds the gradients at a kind's own embeddings, in `kept`, to device memory, or with is_first sets them there. */
-OPS_ENCODER_FN void ops_encoder_unembed_senders(const OpsEncoderTile *t, uint32_t s, const bool is_first) {
+/* Adds the gradients at a kind's own embeddings, in `kept`, to device memory; those of the last layer, which is the
+ * first to come, are set there. */
+OPS_ENCODER_FN void ops_encoder_unembed_senders(const OpsEncoderTile *t, uint32_t s) {
   const OpsMessage *m = &t->a->t.message[s];
   const uint32_t begin = s == 0 ? 0 : ops_encoder_senders(t, 0), eighth = ops_encoder_eighth(t);
   for (uint32_t row = ops_encoder_row(t); row < ops_encoder_senders(t, s); row += OPS_ENCODER_AT_ONCE) {
@@ -185,7 +187,7 @@ OPS_ENCODER_FN void ops_encoder_unembed_senders(const OpsEncoderTile *t, uint32_
 
     to += eighth * KERNEL_EIGHT;
     if (is_active) ops_encoder_read(t->kept, begin + row, eighth, x);
-    if (!is_first) ops_load_floats(to, KERNEL_EIGHT, sum);
+    if (t->layer + 1 < t->a->t.layers) ops_load_floats(to, KERNEL_EIGHT, sum);
     for (int k = 0; k < KERNEL_EIGHT; k++) sum[k] += x[k];
     for (int k = 0; k < KERNEL_EIGHT; k += KERNEL_FOUR)
       *(OpsFourFloats *)(void *)(to + k) = (OpsFourFloats){{sum[k], sum[k + 1], sum[k + 2], sum[k + 3]}};
@@ -193,22 +195,30 @@ OPS_ENCODER_FN void ops_encoder_unembed_senders(const OpsEncoderTile *t, uint32_
   core_device_barrier(t->at); /* `kept` is overwritten */
 }
 
-/* Computes the gradient of messages: five products, of which the first stage of the first is on its way. */
-OPS_ENCODER_FN void ops_encoder_unsend(OpsEncoderTile *t, const OpsTransformerLayer *layer, const bool is_first,
-                                       const uint32_t high) {
+/* Computes the gradient of messages: five products of half of the rows at a time, as few as there are. The first stage
+ * of the first product is on its way. */
+OPS_ENCODER_FN void ops_encoder_unsend(OpsEncoderTile *t, const OpsTransformerLayer *layer) {
+  enum { HALF = OPS_ENCODER_ROWS / 2 };
   const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0};
-  const uint32_t rows = high * OPS_ENCODER_DOWN * OPS_ENCODER_STEP;
+  const uint32_t rows = ops_encoder_senders(t, 0) + ops_encoder_senders(t, 1) <= HALF ? HALF : OPS_ENCODER_ROWS;
   for (uint32_t s = 0; s < 2; s++) ops_encoder_unscatter(t, layer, s, rows);
 
-  for (uint32_t part = 0; part < 5; part++) {
+  for (uint32_t part = 0, first = 0; part < 5;) {
+    uint16_t *to = (part == 1 ? t->other : t->kept) + first * OPS_ENCODER_WIDTH;
+    const uint32_t own = part;
+    OpsEncoderTerm term = ops_encoder_message(t, layer, part), next = ops_encoder_unreset(t, &layer->gate_2);
     OpsEncoderSum sum = {{{{0}}}};
-    ops_encoder_multiply(t, ops_encoder_message(t, layer, part), none,
-                         part < 4 ? ops_encoder_message(t, layer, part + 1) : ops_encoder_unreset(t, &layer->gate_2),
-                         high, OPS_ENCODER_ACROSS, &sum);
-    ops_encoder_put_sums(t, &sum, high, part == 1 ? t->other : t->kept);
-    if (part == 1) ops_encoder_ungather(t, 0);
-    if (part == 3) ops_encoder_ungather(t, 1);
-    if (part == 2 || part == 4) ops_encoder_unembed_senders(t, part == 4, is_first);
+    term.a += first * OPS_ENCODER_WIDTH;
+    first = (first + HALF) % rows;
+    part += first == 0;
+    if (part < 5) next = ops_encoder_message(t, layer, part);
+
+    ops_encoder_multiply(t, term, none, next, OPS_ENCODER_HIGH / 2, OPS_ENCODER_ACROSS, &sum);
+    ops_encoder_put_sums(t, &sum, OPS_ENCODER_HIGH / 2, to);
+    if (first > 0) continue;
+    if (own == 1) ops_encoder_ungather(t, 0);
+    if (own == 3) ops_encoder_ungather(t, 1);
+    if (own == 2 || own == 4) ops_encoder_unembed_senders(t, own == 4);
   }
 }
 
@@ -356,7 +366,7 @@ OPS_ENCODER_FN void ops_encoder_unnorm(const OpsEncoderTile *t, const OpsTransfo
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
 
-/* What attention's gradient has in `other`. */
+/* Layout of `other` in the gradient of attention. */
 typedef struct OpsEncoderAttention {
   float dout[OPS_ENCODER_ROWS][OPS_ENCODER_ATTENDED];
   OpsSoftmax softmax[OPS_ENCODER_ROWS * OPS_TRANSFORMER_HEADS];
@@ -443,7 +453,7 @@ OPS_ENCODER_FN void ops_encoder_put_dqkv(const OpsEncoderTile *t, const OpsTrans
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
-/* Gradient at the output of layer l -> between the gates. */
+/* Gradient at the layer's output -> between the gates. */
 OPS_ENCODER_FN void ops_encoder_second_half(OpsEncoderTile *t, const OpsTransformerLayer *layer) {
   const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0};
   ops_encoder_ungate(t, layer, layer->gate_1.out, true);
@@ -456,11 +466,10 @@ OPS_ENCODER_FN void ops_encoder_second_half(OpsEncoderTile *t, const OpsTransfor
   ops_encoder_unnorm(t, &layer->norm_2, OPS_ENCODER_SUM_NORM_2);
 }
 
-/* Gradient between the gates of layer l -> at its input. */
-OPS_ENCODER_FN void ops_encoder_first_half(OpsEncoderTile *t, int l) {
-  const OpsTransformerLayer *layer = &t->a->t.layer[l];
+/* Gradient between the gates -> at the layer's input. */
+OPS_ENCODER_FN void ops_encoder_first_half(OpsEncoderTile *t, const OpsTransformerLayer *layer) {
   const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0};
-  ops_encoder_ungate(t, layer, l > 0 ? t->a->t.layer[l - 1].gate_2.out : t->a->t.shapes, false);
+  ops_encoder_ungate(t, layer, t->layer > 0 ? layer[-1].gate_2.out : t->a->t.shapes, false);
   ops_encoder_unrectify(t, layer->out, layer->dout, OPS_ENCODER_SUM_OUT);
 
   OpsEncoderSum sum = {{{{0}}}};
@@ -472,7 +481,7 @@ OPS_ENCODER_FN void ops_encoder_first_half(OpsEncoderTile *t, int l) {
 
   sum = (OpsEncoderSum){{{{0}}}};
   ops_encoder_multiply(t, ops_encoder_unproject(t, layer), none,
-                       l > 0 ? ops_encoder_message(t, &t->a->t.layer[l - 1], 0) : none, OPS_ENCODER_HIGH,
+                       t->layer > 0 ? ops_encoder_message(t, layer - 1, 0) : none, OPS_ENCODER_HIGH,
                        OPS_ENCODER_ACROSS, &sum);
   ops_encoder_put_sums(t, &sum, OPS_ENCODER_HIGH, t->other);
   ops_encoder_unnorm(t, &layer->norm_1, OPS_ENCODER_SUM_NORM_1);
@@ -503,18 +512,14 @@ OPS_ENCODER_FN void ops_encoder_unpack(const OpsEncoderTile *t) {
 
 OPS_ENCODER_FN void ops_encoder_tile_backward(OpsEncoderTile *t) {
   const OpsTransformer *a = &t->a->t;
-  const uint32_t senders = ops_encoder_senders(t, 0) + ops_encoder_senders(t, 1);
   ops_encoder_fetch(t, ops_encoder_message(t, &a->layer[a->layers - 1], 0), 0);
   ops_encoder_spread(t);
 
-  for (int l = a->layers - 1; l >= 0; l--) {
-    const OpsTransformerLayer *layer = &a->layer[l];
-    const bool is_first = l == a->layers - 1;
-    t->sums = t->a->sums + (size_t)l * OPS_ENCODER_SUMS * t->a->tiles;
-    if (senders <= OPS_ENCODER_ROWS / 2) ops_encoder_unsend(t, layer, is_first, OPS_ENCODER_HIGH / 2);
-    else ops_encoder_unsend(t, layer, is_first, OPS_ENCODER_HIGH);
+  for (t->layer = a->layers - 1; t->layer >= 0; t->layer--) {
+    const OpsTransformerLayer *layer = &a->layer[t->layer];
+    ops_encoder_unsend(t, layer);
     ops_encoder_second_half(t, layer);
-    ops_encoder_first_half(t, l);
+    ops_encoder_first_half(t, layer);
   }
   ops_encoder_unpack(t);
 }

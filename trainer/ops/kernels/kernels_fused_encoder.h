@@ -71,8 +71,8 @@ typedef struct OpsEncoderTile {
   uint32_t next;               /* stage of the next step: 0 or 1 */
   bool is_backward;            /* constant in a kernel; if so: */
   uint16_t *kept;              /* another matrix */
-  float *sums;                 /* the layer's sums */
   uint32_t tile;               /* index of the tile */
+  int layer;
 } OpsEncoderTile;
 
 OPS_ENCODER_FN OpsEight *ops_encoder_eight(uint16_t *matrix, uint32_t row, uint32_t eighth) {
