@@ -7,8 +7,8 @@
 static float *dembedding; /* [worlds][W] on the device */
 static float *gradient;   /* [parameters] on the device */
 
-/* A number that sums in another order round to the other side changes all that follows from it by a rounding. Bounds are
- * in units of the largest number. */
+/* A number that sums in another order round to the other side changes all that follows from it by a rounding. Bounds
+ * are in units of the largest number. */
 static const double ROUNDED_TWICE = 2 * ROUNDED;
 
 static void assert_rounded(const char *what, const float *want, const void *memory, size_t n) {

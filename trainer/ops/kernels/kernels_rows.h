@@ -196,10 +196,10 @@ CORE_KERNEL_FN void ops_mark_rows(const CoreDeviceThread *at, const OpsMarkRows 
   for (size_t r = core_device_first(at); r < a->rows; r += core_device_stride(at)) ops_mark_row(a, r);
 }
 
-/* ---- SAPG's samples (trainer/learners/sapg_data.c) ---------------------------------------------------------------- */
+/* ---- SAPG's samples (trainer/learners/sapg_data.c) --------------------------------------------------------------- */
 
-/* Their rows in the rollout, the states that the leader values, and the sampled followers' transitions. The functions of
- * one element are also called by the host. */
+/* Their rows in the rollout, the states that the leader values, and the sampled followers' transitions. The functions
+ * of one element are also called by the host. */
 
 /* index[n]: the rollout's rows of these samples. */
 typedef struct OpsSapgRows { SapgShare share; const uint32_t *sample; size_t n; uint32_t *index; } OpsSapgRows;
