@@ -376,9 +376,6 @@ static void test_rule(void **unused) {
 
   Placed p = place_chain(&(Chain){10, 98, 3, {64, 64, 31}, OPS_LINEAR});
   assert_true(device_mlp_takes(state, p.layer, 3));
-  assert_true(device_mlp_takes_gradients(p.layer, 3));
-  p.layer[1].db++;
-  assert_false(device_mlp_takes_gradients(p.layer, 3));
   p.layer[1].activation = OPS_RELU;
   assert_false(device_mlp_takes(state, p.layer, 3));
   p.layer[1].activation = OPS_TANH;

@@ -47,6 +47,17 @@ typedef struct OpsEntityDense {
   bool result_is_float;
 } OpsEntityDense;
 
+/* Gradient of a dense layer's kernel: dw[in][out] = the sum over rows of x' dz, with x [rows][in] in bf16 and dz
+ * [rows][out] the gradient before the layer's activation. Rows of bf16 start at multiples of 16 bytes. */
+typedef struct OpsWeightProduct {
+  const void *x, *dz;
+  float *dw, *db;              /* db: column sums of dz; NULL: none */
+  uint32_t rows, in, out;
+  uint32_t row_x, row_dz;      /* elements from one row to the next */
+  uint32_t place;              /* set by the device: of its sums among those of all products */
+  int dz_is_float;             /* otherwise it is bf16 */
+} OpsWeightProduct;
+
 /* Transformer over shapes (trainer/nets/encoder_transformer.c), where its forward pass leaves what the backward pass
  * reads, and where that leaves the gradients dz of layers z = x W, from which x' dz, the kernels' gradients, follow.
  * N = rows * entities; matrices are [N][OPS_TRANSFORMER_WIDTH] unless stated otherwise. Offsets of kernels are elements

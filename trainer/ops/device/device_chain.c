@@ -317,7 +317,7 @@ static void backward_fused(Ops *ops, const Pass *pass, const float *dy, float *d
 void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
                            float *scratch, int rows, const OpsWatch *watch) {
   const Pass pass = begin(device_state(ops), x, layers, count, rows, false);
-  if (watch == NULL && is_fused(&pass) && device_mlp_takes_gradients(layers, count)) {
+  if (watch == NULL && is_fused(&pass)) {
     backward_fused(ops, &pass, dy, dx, scratch);
     return;
   }

@@ -23,7 +23,7 @@ static void sum_columns(DeviceState *state, const DeviceProduct *p) {
   DEVICE_LAUNCH(state, ops_round, p->n, &rounded);
 }
 
-/* Whether the product's terms run along the rows of a, so that a kernel sums them in parts (kernels_column.h). */
+/* Whether the product's terms run along the rows of a, so that a kernel sums them in parts (kernels_bf16.h). */
 static bool sums_rows(const DeviceState *state, const OpsProduct *p) {
   return p->n == 1 && p->transpose_a && p->result == OPS_NUMBERS_FLOAT && p->epilogue == OPS_PRODUCT &&
          p->k <= (size_t)state->max_rows && p->m <= (size_t)state->max_width;

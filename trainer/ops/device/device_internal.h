@@ -8,12 +8,12 @@
 #include "trainer/ops/kernels/kernels_measure.h"
 #include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_bf16.h"
-#include "trainer/ops/kernels/kernels_column.h"
 #include "trainer/ops/kernels/kernels_mlp.h"
 #include "trainer/ops/kernels/kernels_policy.h"
 #include "trainer/ops/kernels/kernels_rows.h"
 #include "trainer/ops/kernels/kernels_tile.h"
 #include "trainer/ops/kernels/kernels_update.h"
+#include "trainer/ops/kernels/kernels_weights.h"
 
 enum { DEVICE_THREADS = 256, DEVICE_BLOCKS_MAX = 1 << 20 };
 
@@ -198,8 +198,6 @@ typedef struct DeviceMlp {
 } DeviceMlp;
 /* Whether the device fuses these layers, whose parameters are contiguous: the rule of the fused path. */
 bool device_mlp_takes(const DeviceState *state, const OpsLayer *layers, int count);
-/* Whether their gradients are where the fused backward pass stores them: contiguous, too. */
-bool device_mlp_takes_gradients(const OpsLayer *layers, int count);
 /* Returns the sums of a slab that the largest such chain needs. */
 size_t device_mlp_parts_max(void);
 /* Runs the forward pass, or postpones it if a loss is expected. */
@@ -214,6 +212,8 @@ void device_mlp_flush(DeviceState *state);
 /* Sets the gradients of the layers from dy. Returns the gradient before the first layer's activation, as bf16 in
  * scratch; NULL: there is one narrow layer, which has none. scratch: as chain_backward's. */
 const uint16_t *device_mlp_backward(const DeviceMlp *mlp, const float *dy, float *scratch);
+/* device_weights.c. Computes the products, at most OPS_WEIGHTS_PRODUCTS, in one launch and a fold. */
+void device_weights(DeviceState *state, const OpsWeightProduct *products, int count);
 /* device_rows.c */
 void device_unit_sums(Ops *ops, const void *h, bool is_bf16, int rows, int columns, Moments *moments,
                       double *magnitude);

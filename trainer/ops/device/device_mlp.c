@@ -1,10 +1,8 @@
 /* Chains of layers in few launches (kernels_mlp.h): the forward pass of all layers, the gradients of rows, and those of
- * all weights, one launch each, and their fold. Values of hidden layers are in memory as device_chain.c leaves them, so
- * either may compute the backward pass of the other's forward pass. */
+ * all weights (device_weights.c). Values of hidden layers are in memory as device_chain.c leaves them, so either may
+ * compute the backward pass of the other's forward pass. */
 #include "core/memory.h"
 #include "trainer/ops/device/device_internal.h"
-
-enum { SLABS_MAX = 16 }; /* slabs of rows of the weights' gradients */
 
 static bool is_width(int units) { return units == 64 || units == 128 || units == 256; }
 
@@ -27,15 +25,6 @@ bool device_mlp_takes(const DeviceState *state, const OpsLayer *layers, int coun
   return count > 1 && last->out < OPS_MLP_WARP && last->activation == OPS_LINEAR;
 }
 
-bool device_mlp_takes_gradients(const OpsLayer *layers, int count) {
-  for (int l = 0; l < count; l++) {
-    const OpsLayer *layer = &layers[l];
-    if (layer->dw != layers[0].dw + kernel_place(layers, l)) return false;
-    if (layer->db != layer->dw + (size_t)layer->in * (size_t)layer->out) return false;
-  }
-  return true;
-}
-
 size_t device_mlp_parts_max(void) {
   return (size_t)OPS_MLP_LAYERS * (OPS_MLP_WIDEST + 1) * OPS_MLP_WIDEST;
 }
@@ -50,7 +39,7 @@ static OpsMlp arguments_of(const DeviceMlp *mlp) {
     const OpsLayer *layer = &mlp->layers[l];
     const uint32_t place = kernel_place(mlp->layers, l);
     a.layer[l] = (OpsMlpLayer){.w = mlp->theta + place, .b = layer->b, .in = (uint32_t)layer->in,
-                               .out = (uint32_t)layer->out, .place = place,
+                               .out = (uint32_t)layer->out,
                                .y = l + 1 < mlp->count ? (uint16_t *)(void *)layer->y : NULL};
   }
   return a;
@@ -155,24 +144,25 @@ static void launch_gradients(DeviceState *state, const OpsMlp *a) {
   pending->are_there = DEVICE_NOTHING;
 }
 
+/* Computes the gradients of all weights. */
+static void launch_weights(const DeviceMlp *mlp, const OpsMlp *a) {
+  OpsWeightProduct product[OPS_MLP_LAYERS];
+  for (uint32_t l = 0; l < a->layers; l++) {
+    const OpsMlpLayer *layer = &a->layer[l];
+    product[l] = (OpsWeightProduct){.x = l > 0 ? layer[-1].y : a->x, .row_x = l > 0 ? layer->in : a->row_x,
+                                    .dz = layer->dz ? (const void *)layer->dz : a->dy, .dz_is_float = !layer->dz,
+                                    .row_dz = layer->out, .rows = (uint32_t)a->rows, .in = layer->in,
+                                    .out = layer->out, .dw = mlp->layers[l].dw, .db = mlp->layers[l].db};
+  }
+  device_weights(mlp->state, product, (int)a->layers);
+}
+
 const uint16_t *device_mlp_backward(const DeviceMlp *mlp, const float *dy, float *scratch) {
-  DeviceState *state = mlp->state;
   OpsMlp a = arguments_of(mlp);
   a.dy = dy;
-  a.parameters = kernel_place(mlp->layers, mlp->count);
   place_gradients(mlp, scratch, &a);
-  launch_gradients(state, &a);
-
-  /* slabs that the scratch holds, which depends on the sizes of the run alone */
-  const size_t room = state->column_parts_capacity / a.parameters, most = room < SLABS_MAX ? room : SLABS_MAX;
-  const size_t groups = (a.rows + OPS_MLP_SLAB - 1) / OPS_MLP_SLAB;
-  a.slab_rows = (groups + most - 1) / most * OPS_MLP_SLAB;
-  const size_t slabs = (a.rows + a.slab_rows - 1) / a.slab_rows;
-  a.parts = device_alloc_parts(state, slabs * a.parameters);
-  for (uint32_t l = 0; l < a.layers; l++) a.tiles += ops_mlp_sides(a.layer[l].in) * ops_mlp_sides(a.layer[l].out);
-  state->device->launch(state->device, &ops_mlp_weights_launch, (unsigned)slabs * a.tiles, OPS_MLP_THREADS,
-                        OPS_MLP_WEIGHTS_BYTES, &a);
-  DEVICE_LAUNCH(state, ops_mlp_fold, a.parameters, &(OpsMlpFold){a.parts, slabs, a.parameters, mlp->layers[0].dw});
-  device_fold_now(state); /* the scratch is free again */
+  launch_gradients(mlp->state, &a);
+  launch_weights(mlp, &a);
+  device_fold_now(mlp->state); /* the scratch is free again */
   return a.layer[0].dz;
 }

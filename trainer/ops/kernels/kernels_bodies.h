@@ -3,7 +3,6 @@
 #define TRAINER_OPS_KERNELS_BODIES_H
 #include "trainer/ops/kernels/kernels_attention.h"
 #include "trainer/ops/kernels/kernels_bf16.h"
-#include "trainer/ops/kernels/kernels_column.h"
 #include "trainer/ops/kernels/kernels_compact.h"
 #include "trainer/ops/kernels/kernels_dense.h"
 #include "trainer/ops/kernels/kernels_entity.h"
@@ -21,4 +20,5 @@
 #include "trainer/ops/kernels/kernels_rows.h"
 #include "trainer/ops/kernels/kernels_tile.h"
 #include "trainer/ops/kernels/kernels_update.h"
+#include "trainer/ops/kernels/kernels_weights.h"
 #endif

@@ -20,12 +20,7 @@
  *
  * ops_mlp_learn. A block takes its rows through the forward pass, PPO's loss and the backward pass, with the functions
  * that these use alone (kernels_policy.h), so with the same bits. It reads outputs of hidden layers from the L2 again.
- * The loss has a row per thread of the first half, and its sums and logits where the backward pass has outputs.
- *
- * ops_mlp_weights. A block has 128 x 128 elements of one layer's gradient and the rows of one slab, 64 at a time: a
- * stage is 64 rows of the layer's inputs and of its gradients. A warp has 32 x 64 elements. Biases' gradients are the
- * product of a row of ones. Each slab leaves its sums; ops_mlp_fold adds them in their order, so the number of blocks
- * does not change a bit. */
+ * The loss has a row per thread of the first half, and its sums and logits where the backward pass has outputs. */
 #ifndef TRAINER_OPS_KERNELS_MLP_H
 #define TRAINER_OPS_KERNELS_MLP_H
 #include "trainer/ops/kernels/kernels_bf16.h"
@@ -39,9 +34,7 @@ enum {
   OPS_MLP_VALUES = OPS_MLP_ROWS * OPS_MLP_WIDEST, OPS_MLP_STAGE = 8192, /* elements */
   OPS_MLP_FORWARD_BYTES = (OPS_MLP_VALUES + 2 * OPS_MLP_STAGE) * 2,
   OPS_MLP_BACKWARD_BYTES = (2 * OPS_MLP_VALUES + 2 * OPS_MLP_STAGE) * 2,
-  OPS_MLP_SIDE = 128,          /* rows and columns of a block's part of a gradient */
-  OPS_MLP_SLAB = 64,           /* rows of a stage of ops_mlp_weights */
-  OPS_MLP_WEIGHTS_BYTES = 4 * OPS_MLP_SLAB * OPS_MLP_SIDE * 2
+  OPS_MLP_DEEPEST = OPS_MLP_STAGE / OPS_MLP_WARP /* rows of a stage, at most */
 };
 
 typedef struct OpsMlpLayer {
@@ -49,7 +42,7 @@ typedef struct OpsMlpLayer {
   const float *b;              /* [out] */
   uint16_t *y;                 /* [rows][out] outputs; not of the last layer */
   uint16_t *dz;                /* [rows][out] gradients before the activation; NULL: dy, of a narrow last layer */
-  uint32_t in, out, place;     /* place: of its gradients among those of all layers */
+  uint32_t in, out;
 } OpsMlpLayer;
 
 typedef struct OpsMlp {
@@ -61,9 +54,6 @@ typedef struct OpsMlp {
   float *output;               /* [rows][out] of the last layer, */
   OpsActivation activation;    /* linear or tanh; narrow: linear */
   const float *dy;             /* [rows][out] gradient at the output; backward only, as are dz */
-  float *parts;                /* [slabs][parameters] sums of ops_mlp_weights */
-  size_t parameters, slab_rows; /* slab_rows: a multiple of OPS_MLP_SLAB */
-  uint32_t tiles;              /* blocks per slab */
 } OpsMlp;
 
 /* Whether the layer's outputs fill whole warps. */
@@ -261,7 +251,7 @@ CORE_KERNEL_FN void ops_mlp_forward_narrow(const CoreDeviceThread *at, const Ops
 
 /* Runs the forward pass of the rows from `first` on. */
 CORE_KERNEL_FN void ops_mlp_forward_tile(const CoreDeviceThread *at, const OpsMlp *a, size_t first) {
-  const uint32_t columns = (a->layer[0].in + OPS_MLP_SIDE - 1) / OPS_MLP_SIDE * OPS_MLP_SIDE;
+  const uint32_t columns = (a->layer[0].in + OPS_MLP_DEEPEST - 1) / OPS_MLP_DEEPEST * OPS_MLP_DEEPEST;
   uint16_t *values = (uint16_t *)at->shared;
   core_device_barrier(at); /* the last rows' values are multiplied */
   ops_mlp_copy_rows(at, a->x + first * a->row_x, a->row_x, (uint32_t)ops_mlp_left(a, first), columns, 0, OPS_MLP_ROWS,
@@ -393,142 +383,6 @@ CORE_KERNEL_FN void ops_mlp_learn(const CoreDeviceThread *at, const OpsMlpLearn 
     if (a->is_policy) ops_policy_loss_tile(at, tile, &a->policy);
     else ops_value_loss_tile(at, tile, &a->value);
     ops_mlp_backward_tile(at, &a->mlp, first); /* after a barrier */
-  }
-}
-
-/* ---- gradients of weights ---------------------------------------------------------------------------------------- */
-
-/* Returns the blocks of a layer across its inputs and its outputs. */
-CORE_DEVICE_FN uint32_t ops_mlp_sides(uint32_t n) { return (n + OPS_MLP_SIDE - 1) / OPS_MLP_SIDE; }
-
-/* A block's part of a gradient. */
-typedef struct OpsMlpPart {
-  const OpsMlpLayer *layer;
-  const uint16_t *x;           /* [rows][row_x] the layer's inputs */
-  uint32_t row_x, m, n;        /* m, n: first input and output */
-  uint32_t slab, first, end;   /* rows; 32 bits, for two blocks per multiprocessor */
-} OpsMlpPart;
-
-CORE_KERNEL_FN OpsMlpPart ops_mlp_part(const CoreDeviceThread *at, const OpsMlp *a) {
-  const uint32_t slab = at->block / a->tiles, first = slab * (uint32_t)a->slab_rows;
-  const uint32_t end = first + (uint32_t)a->slab_rows;
-  uint32_t tile = at->block % a->tiles, l = 0;
-  for (; tile >= ops_mlp_sides(a->layer[l].in) * ops_mlp_sides(a->layer[l].out); l++)
-    tile -= ops_mlp_sides(a->layer[l].in) * ops_mlp_sides(a->layer[l].out);
-  const OpsMlpLayer *layer = &a->layer[l];
-  const uint32_t across = ops_mlp_sides(layer->out);
-  const OpsMlpPart part = {layer, l > 0 ? layer[-1].y : a->x, l > 0 ? layer->in : a->row_x,
-                           tile / across * OPS_MLP_SIDE, tile % across * OPS_MLP_SIDE, slab, first,
-                           end < a->rows ? end : (uint32_t)a->rows};
-  return part;
-}
-
-/* Copies columns from `column` on of 64 rows [.. end)[stride]. */
-CORE_KERNEL_FN void ops_mlp_copy_slab(const CoreDeviceThread *at, const uint16_t *source, uint32_t stride, uint32_t row,
-                                      uint32_t end, uint32_t column, uint16_t *to) {
-  const uint32_t pieces = OPS_MLP_SIDE / KERNEL_EIGHT;
-  CORE_DEVICE_UNROLL for (uint32_t i = 0; i < OPS_MLP_SLAB * pieces / OPS_MLP_THREADS; i++) {
-    const uint32_t piece = at->thread + i * OPS_MLP_THREADS;
-    const uint32_t down = piece / pieces, right = piece % pieces * KERNEL_EIGHT;
-    const int is_present = row + down < end && column + right < stride;
-    core_device_copy_async(at, to + core_device_swizzled(down, right, OPS_MLP_SIDE),
-                           source + (is_present ? (size_t)(row + down) * stride + column + right : 0), is_present);
-  }
-}
-
-/* Copies the inputs and the gradients of the 64 rows from `row` on. */
-CORE_KERNEL_FN void ops_mlp_fetch_slab(const CoreDeviceThread *at, const OpsMlp *a, const OpsMlpPart *part,
-                                       uint32_t row, uint16_t *stage) {
-  const uint32_t out = part->layer->out;
-  uint16_t *gradients = stage + OPS_MLP_SLAB * OPS_MLP_SIDE;
-  ops_mlp_copy_slab(at, part->x, part->row_x, row, part->end, part->m, stage);
-  if (part->layer->dz) {
-    ops_mlp_copy_slab(at, part->layer->dz, out, row, part->end, part->n, gradients);
-  } else {
-    for (uint32_t i = at->thread; i < OPS_MLP_SLAB * OPS_MLP_SIDE; i += OPS_MLP_THREADS) {
-      const uint32_t down = i / OPS_MLP_SIDE, column = i % OPS_MLP_SIDE;
-      const int is_present = row + down < part->end && column < out;
-      gradients[core_device_swizzled(down, column, OPS_MLP_SIDE)] =
-        is_present ? row_to_bf16(a->dy[(size_t)(row + down) * out + column]) : 0;
-    }
-  }
-  core_device_copy_commit(at);
-}
-
-enum { OPS_MLP_PART_HIGH = 2, OPS_MLP_ONES = 0x3f803f80 };
-typedef struct OpsMlpPartSum {
-  float c[OPS_MLP_PART_HIGH][OPS_MLP_ACROSS][4];
-  float bias[2][4];            /* a row of ones times the warp's share of the columns; its first row counts */
-} OpsMlpPartSum;
-
-CORE_KERNEL_FN void ops_mlp_multiply_slab(const CoreDeviceThread *at, const uint16_t *stage, uint32_t row,
-                                          uint32_t column, int has_bias, uint32_t share, OpsMlpPartSum *sum) {
-  const uint16_t *gradients = stage + OPS_MLP_SLAB * OPS_MLP_SIDE;
-  uint32_t ones[1][4] = {{OPS_MLP_ONES, OPS_MLP_ONES, OPS_MLP_ONES, OPS_MLP_ONES}};
-  for (uint32_t k = 0; k < OPS_MLP_SLAB; k += OPS_MLP_DEEP) {
-    uint32_t left[OPS_MLP_PART_HIGH][4];
-    CORE_DEVICE_UNROLL for (uint32_t m = 0; m < OPS_MLP_PART_HIGH; m++)
-      core_device_load_swizzled(at, stage, OPS_MLP_SIDE, k, row + 16 * m, CORE_TILE_A_TRANSPOSED, left[m]);
-    CORE_DEVICE_UNROLL for (uint32_t n = 0; n < OPS_MLP_ACROSS; n += 2) {
-      uint32_t right[4];
-      core_device_load_swizzled(at, gradients, OPS_MLP_SIDE, k, column + 8 * n, CORE_TILE_B_TRANSPOSED, right);
-      CORE_DEVICE_UNROLL for (uint32_t i = 0; i < 2; i++) {
-        core_device_multiply_tiles(at, OPS_MLP_PART_HIGH, &sum->c[0][n + i], OPS_MLP_ACROSS, left, right + 2 * i);
-        if (has_bias && n / 2 == share) core_device_multiply_tiles(at, 1, &sum->bias[i], 1, ones, right + 2 * i);
-      }
-    }
-  }
-}
-
-/* Stores a slab's sums of the warp's elements, and of its share of the biases. */
-CORE_KERNEL_FN void ops_mlp_store_part(const CoreDeviceThread *at, const OpsMlp *a, const OpsMlpPart *part,
-                                       uint32_t row, uint32_t column, int has_bias, uint32_t share,
-                                       const OpsMlpPartSum *sum) {
-  const uint32_t in = part->layer->in, out = part->layer->out, g = at->thread % 32 / 4, two = at->thread % 4 * 2;
-  float *to = a->parts + part->slab * a->parameters + part->layer->place;
-  CORE_DEVICE_UNROLL for (uint32_t n = 0; n < OPS_MLP_ACROSS; n++)
-    CORE_DEVICE_UNROLL for (uint32_t i = 0; i < 4 * OPS_MLP_PART_HIGH; i++) {
-      const uint32_t input = part->m + row + 8 * (i / 2) + g, output = part->n + column + 8 * n + two + i % 2;
-      if (input < in && output < out) to[(size_t)input * out + output] = sum->c[i / 4][n][i % 4];
-    }
-  if (!has_bias || g > 0) return;
-  CORE_DEVICE_UNROLL for (uint32_t i = 0; i < 4; i++) {
-    const uint32_t output = part->n + column + 16 * share + 8 * (i / 2) + two + i % 2;
-    if (output < out) to[(size_t)in * out + output] = sum->bias[i / 2][i % 2];
-  }
-}
-
-CORE_KERNEL_FN void ops_mlp_weights(const CoreDeviceThread *at, const OpsMlp *a) {
-  const OpsMlpPart part = ops_mlp_part(at, a);
-  const uint32_t warp = at->thread / 32, share = warp / 2, row = share * 32, column = warp % 2 * OPS_MLP_WARP;
-  const int has_bias = part.m == 0; /* the share of columns of the four warps that have the same ones */
-  const uint32_t elements = 2 * OPS_MLP_SLAB * OPS_MLP_SIDE;
-  uint16_t *stage = (uint16_t *)at->shared;
-  OpsMlpPartSum sum = {0};
-
-  ops_mlp_fetch_slab(at, a, &part, part.first, stage);
-  for (uint32_t first = part.first, s = 0; first < part.end; first += OPS_MLP_SLAB, s++) {
-    core_device_copy_wait(at, 0);
-    core_device_barrier(at); /* the rows are there, and those before them multiplied */
-    if (first + OPS_MLP_SLAB < part.end)
-      ops_mlp_fetch_slab(at, a, &part, first + OPS_MLP_SLAB, stage + (s + 1) % 2 * elements);
-    ops_mlp_multiply_slab(at, stage + s % 2 * elements, row, column, has_bias, share, &sum);
-  }
-
-  ops_mlp_store_part(at, a, &part, row, column, has_bias, share, &sum);
-}
-
-/* gradient[parameters] = sums of the slabs, in float64 and in their order. */
-typedef struct OpsMlpFold {
-  const float *parts;
-  size_t slabs, parameters;
-  float *gradient;
-} OpsMlpFold;
-CORE_KERNEL_FN void ops_mlp_fold(const CoreDeviceThread *at, const OpsMlpFold *a) {
-  for (size_t i = core_device_first(at); i < a->parameters; i += core_device_stride(at)) {
-    double sum = 0;
-    for (size_t slab = 0; slab < a->slabs; slab++) sum += (double)a->parts[slab * a->parameters + i];
-    a->gradient[i] = (float)sum;
   }
 }
 

@@ -1,0 +1,36 @@
+/* Gradients of the kernels and biases of several layers in one launch and a fold (kernels_weights.h). */
+#include "trainer/ops/device/device_internal.h"
+
+enum { SLABS_MAX = 16 }; /* slabs of rows */
+
+/* Places the product's sums among those of a slab. */
+static void place_product(OpsWeightProduct *p, OpsWeights *a) {
+  const uintptr_t read = device_address(p->x) | (p->dz_is_float ? 0 : device_address(p->dz));
+  const uint32_t strides = p->row_x | (p->dz_is_float ? 0 : p->row_dz);
+  CORE_CHECK(read % sizeof(OpsEight) == 0 && strides % KERNEL_EIGHT == 0 && p->rows > 0);
+  p->place = a->elements;
+  a->elements += ops_weights_elements(p);
+  a->tiles += ops_weights_tiles(p);
+}
+
+void device_weights(DeviceState *state, const OpsWeightProduct *products, int count) {
+  OpsWeights a = {.products = (uint32_t)count};
+  size_t rows = 0;
+  CORE_CHECK(count > 0 && count <= OPS_WEIGHTS_PRODUCTS);
+  for (int i = 0; i < count; i++) {
+    a.product[i] = products[i];
+    place_product(&a.product[i], &a);
+    rows = products[i].rows > rows ? products[i].rows : rows;
+  }
+
+  /* slabs that the scratch holds, which depends on the sizes of the run alone */
+  const size_t room = state->column_parts_capacity / a.elements, most = room < SLABS_MAX ? room : SLABS_MAX;
+  const size_t stages = (rows + OPS_WEIGHTS_STAGE - 1) / OPS_WEIGHTS_STAGE;
+  CORE_CHECK(most > 0);
+  a.slab_rows = (uint32_t)((stages + most - 1) / most * OPS_WEIGHTS_STAGE);
+  const size_t slabs = (rows + a.slab_rows - 1) / a.slab_rows;
+  a.parts = device_alloc_parts(state, slabs * a.elements);
+  state->device->launch(state->device, &ops_weights_launch, (unsigned)slabs * a.tiles, OPS_WEIGHTS_THREADS,
+                        OPS_WEIGHTS_BYTES, &a);
+  DEVICE_LAUNCH(state, ops_weights_fold, a.elements, &a);
+}
