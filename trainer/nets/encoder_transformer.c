@@ -446,34 +446,6 @@ static void layers_backward(const EncoderPass *pass, const Memory *m, const floa
   }
 }
 
-/* Computes the gradient of a kernel alone. */
-static void kernel_gradient(const EncoderPass *pass, int tensor, const float *x, float *dz, int rows, float *gradient) {
-  if (rows > 0)
-    encoder_layer_backward(pass, tensor, false, x, NULL, ENCODER_NO_FLOATS, dz, NULL, gradient, NULL, rows, OPS_LINEAR);
-}
-
-/* Computes the gradients of a layer's kernels after a fused backward pass. */
-static void kernel_gradients(const EncoderPass *pass, const OpsTransformer *t, int l, float *gradient) {
-  const Layer *layer = &t->layer[l];
-  const Gate *const gate[2] = {&layer->gate_1, &layer->gate_2};
-  const float *x[2] = {l == 0 ? t->shapes : t->layer[l - 1].gate_2.out, layer->gate_1.out};
-  const float *y[2] = {layer->out, layer->dense};
-  const int n = matrix_rows(pass), first = layer_tensor(l, 0);
-
-  for (int s = 0; s < 2; s++)
-    kernel_gradient(pass, first + SENDER_TENSOR[s], layer->gathered[s], layer->dmessages[s],
-                    pass->x.rows * t->message[s].count, gradient);
-  for (int g = 0; g < 2; g++) {
-    const int tensor = first + (g == 0 ? GATE_1 : GATE_2);
-    kernel_gradient(pass, tensor + GATE_Y, y[g], gate[g]->da, n, gradient);
-    kernel_gradient(pass, tensor + GATE_X, x[g], gate[g]->du, n, gradient);
-    kernel_gradient(pass, tensor + GATE_G, gate[g]->rx, gate[g]->dug, n, gradient);
-  }
-  kernel_gradient(pass, first + DENSE, layer->norm_2.y, layer->ddense, n, gradient);
-  kernel_gradient(pass, first + OUT, layer->attended, layer->dout, n, gradient);
-  kernel_gradient(pass, first + QKV, layer->norm_1.y, layer->dqkv, n, gradient);
-}
-
 static void backward(const EncoderPass *pass, const float *embedding, const float *dembedding, float *gradient) {
   const OpsEntity *entity = pass->ops->entity;
   const int rows = pass->x.rows;
@@ -481,9 +453,8 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   const Memory m = lay_out(pass->shape, rows, pass->memory, &used);
   const OpsTransformer t = transformer_of(pass, &m);
 
-  if (entity->transform_backward && entity->transform_backward(pass->ops, pass->x, &t, dembedding, gradient))
-    for (int layer = 0; layer < LAYERS; layer++) kernel_gradients(pass, &t, layer, gradient);
-  else layers_backward(pass, &m, embedding, dembedding, gradient);
+  if (!entity->transform_backward || !entity->transform_backward(pass->ops, pass->x, &t, dembedding, gradient))
+    layers_backward(pass, &m, embedding, dembedding, gradient);
 
   for (int kind = 0; kind < ENCODER_ENTITY_KINDS; kind++) {
     const EncoderEntities e = encoder_entities(&pass->shape->layout, kind);

@@ -178,8 +178,8 @@ struct OpsEntity {
    * pass reads, in one launch. Returns false where it does not support the shapes or the device, having done nothing.
    * NULL: nowhere. */
   bool (*transform)(Ops *ops, OpsRows x, const OpsTransformer *transformer, float *embedding);
-  /* Computes its backward pass, except for gradients of kernels: the gradients in `transformer`, and those of biases
-   * and layer norms in gradient[] (complete after `finish`), in one launch. Supports what `transform` does. */
+  /* Computes its backward pass: the gradients in `transformer`, and those of the layers' parameters in gradient[]
+   * (complete after `finish`). Supports what `transform` does. */
   bool (*transform_backward)(Ops *ops, OpsRows x, const OpsTransformer *transformer, const float *dembedding,
                              float *gradient);
 };

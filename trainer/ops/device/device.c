@@ -202,7 +202,7 @@ static void register_scratch(DeviceState *state, bool is_first) {
   const size_t layers = state->precision == OPS_BF16 ? DEVICE_ROUNDED_LAYERS + 1 : 1;
   state->column_parts_capacity = layers * device_column_parts(rows) * width;
   if (state->precision == OPS_BF16)
-    state->column_parts_capacity = larger(state->column_parts_capacity, device_mlp_parts_max());
+    state->column_parts_capacity = larger(state->column_parts_capacity, device_weights_parts_max(state->max_width));
   state->row_parts_capacity = device_row_parts(state->max_rows) * larger(2 * KERNEL_SUMS, width);
 
   CORE_ARENA_DEVICE(state->arena, state->column_parts, state->column_parts_capacity,

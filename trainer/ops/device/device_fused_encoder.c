@@ -92,6 +92,48 @@ static void fold_layer(DeviceState *state, const OpsTransformerLayer *layer, con
                                        .columns = sum[k].columns, .result = gradient + sum[k].place});
 }
 
+/* A list of products. */
+typedef struct Products { OpsWeightProduct product[OPS_WEIGHTS_PRODUCTS]; int count; } Products;
+
+/* Adds the gradient of a kernel [in][out], from inputs x and the columns of dz [rows][row_dz] from `first` on, all in
+ * bf16. */
+static void add_kernel(Products *p, const float *x, int in, const float *dz, int row_dz, int first, int out, int rows,
+                       float *dw) {
+  if (rows > 0)
+    p->product[p->count++] = (OpsWeightProduct){
+      .x = x, .dz = (const uint16_t *)(const void *)dz + first, .dw = dw, .rows = (uint32_t)rows, .in = (uint32_t)in,
+      .out = (uint32_t)out, .row_x = (uint32_t)in, .row_dz = (uint32_t)row_dz};
+}
+
+/* Adds those of a gate: W of y, U of x before r and z, and Ug of r x before h. */
+static void add_gate(Products *p, const OpsTransformerGate *gate, const float *x, const float *y, int rows,
+                     float *gradient) {
+  enum { W = OPS_ENCODER_WIDTH, SQUARE = OPS_ENCODER_SQUARE };
+  float *dw = gradient + gate->w;
+  add_kernel(p, y, W, gate->da, 3 * W, 0, 3 * W, rows, dw);
+  add_kernel(p, x, W, gate->da, 3 * W, 0, 2 * W, rows, dw + 3 * SQUARE);
+  add_kernel(p, gate->rx, W, gate->da, 3 * W, 2 * W, W, rows, dw + 5 * SQUARE);
+}
+
+/* Computes the gradients of all kernels of layers, from what both passes have left. */
+static void launch_kernels(DeviceState *state, int worlds, const OpsTransformer *t, float *gradient) {
+  enum { W = OPS_ENCODER_WIDTH, ATTENDED = OPS_ENCODER_ATTENDED, QKV = OPS_ENCODER_QKV };
+  const int rows = worlds * t->attention.entities;
+  Products p = {.count = 0};
+  for (int l = 0; l < t->layers; l++) {
+    const OpsTransformerLayer *layer = &t->layer[l];
+    add_gate(&p, &layer->gate_1, l > 0 ? t->layer[l - 1].gate_2.out : t->shapes, layer->out, rows, gradient);
+    add_gate(&p, &layer->gate_2, layer->gate_1.out, layer->dense, rows, gradient);
+    add_kernel(&p, layer->norm_1.y, W, layer->dqkv, QKV, 0, QKV, rows, gradient + layer->qkv_w);
+    add_kernel(&p, layer->attended, ATTENDED, layer->dout, W, 0, W, rows, gradient + layer->out_w);
+    add_kernel(&p, layer->norm_2.y, W, layer->ddense, W, 0, W, rows, gradient + layer->dense_w);
+    for (int s = 0; s < 2; s++)
+      add_kernel(&p, layer->gathered[s], (t->message[s].ends + 1) * W, layer->dmessages[s], W, 0, W,
+                 worlds * t->message[s].count, gradient + layer->message[s]);
+  }
+  device_weights(state, p.product, p.count);
+}
+
 bool device_transform_backward(Ops *ops, OpsRows x, const OpsTransformer *t, const float *dembedding,
                                float *gradient) {
   DeviceState *state = device_state(ops);
@@ -105,6 +147,7 @@ bool device_transform_backward(Ops *ops, OpsRows x, const OpsTransformer *t, con
   launch(state, &ops_encoder_backward_launch, OPS_ENCODER_BACKWARD_SHARED, &a);
   for (int l = 0; l < t->layers; l++)
     fold_layer(state, &t->layer[l], &a, a.sums + (size_t)l * each, gradient);
-  ops->flops += 2 * x.rows * layer_products_of(t);
+  launch_kernels(state, x.rows, t, gradient);
+  ops->flops += 4 * x.rows * layer_products_of(t);
   return true;
 }

@@ -198,8 +198,6 @@ typedef struct DeviceMlp {
 } DeviceMlp;
 /* Whether the device fuses these layers, whose parameters are contiguous: the rule of the fused path. */
 bool device_mlp_takes(const DeviceState *state, const OpsLayer *layers, int count);
-/* Returns the sums of a slab that the largest such chain needs. */
-size_t device_mlp_parts_max(void);
 /* Runs the forward pass, or postpones it if a loss is expected. */
 void device_mlp_forward(const DeviceMlp *mlp);
 void device_expect_loss(Ops *ops);
@@ -214,6 +212,9 @@ void device_mlp_flush(DeviceState *state);
 const uint16_t *device_mlp_backward(const DeviceMlp *mlp, const float *dy, float *scratch);
 /* device_weights.c. Computes the products, at most OPS_WEIGHTS_PRODUCTS, in one launch and a fold. */
 void device_weights(DeviceState *state, const OpsWeightProduct *products, int count);
+/* Returns the sums of a slab that the largest fused pass needs: a chain's, or with max_width of its widest kernel the
+ * transformer's. */
+size_t device_weights_parts_max(int max_width);
 /* device_rows.c */
 void device_unit_sums(Ops *ops, const void *h, bool is_bf16, int rows, int columns, Moments *moments,
                       double *magnitude);

@@ -25,10 +25,6 @@ bool device_mlp_takes(const DeviceState *state, const OpsLayer *layers, int coun
   return count > 1 && last->out < OPS_MLP_WARP && last->activation == OPS_LINEAR;
 }
 
-size_t device_mlp_parts_max(void) {
-  return (size_t)OPS_MLP_LAYERS * (OPS_MLP_WIDEST + 1) * OPS_MLP_WIDEST;
-}
-
 /* Builds the kernels' arguments for a forward pass. */
 static OpsMlp arguments_of(const DeviceMlp *mlp) {
   const OpsLayer *last = &mlp->layers[mlp->count - 1];

@@ -13,6 +13,12 @@ static void place_product(OpsWeightProduct *p, OpsWeights *a) {
   a->tiles += ops_weights_tiles(p);
 }
 
+size_t device_weights_parts_max(int max_width) {
+  const size_t chain = (size_t)OPS_MLP_LAYERS * (OPS_MLP_WIDEST + 1) * OPS_MLP_WIDEST;
+  const size_t layer = (size_t)20 * OPS_TRANSFORMER_WIDTH * OPS_TRANSFORMER_WIDTH; /* and what is not a square */
+  return max_width >= 3 * OPS_TRANSFORMER_WIDTH ? OPS_TRANSFORMER_LAYERS * layer : chain;
+}
+
 void device_weights(DeviceState *state, const OpsWeightProduct *products, int count) {
   OpsWeights a = {.products = (uint32_t)count};
   size_t rows = 0;
