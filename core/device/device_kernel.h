@@ -22,11 +22,14 @@
 #define CORE_DEVICE_FN static inline
 #endif
 
-/* Unrolls the following loop, so that a local array indexed by its counter can stay in registers. */
+/* Unrolls the following loop, so that a local array indexed by its counter can stay in registers; or leaves it rolled,
+ * for fewer registers. */
 #if defined(__CUDACC__)
 #define CORE_DEVICE_UNROLL _Pragma("unroll")
+#define CORE_DEVICE_ROLLED _Pragma("unroll 1")
 #else
 #define CORE_DEVICE_UNROLL
+#define CORE_DEVICE_ROLLED
 #endif
 
 /* A thread of a launch: its block, and its index there, of `blocks` blocks of `threads` threads. */

@@ -1,6 +1,6 @@
-/* The transformer's fused backward pass (kernels_fused_backward.h): each matrix and sum that it leaves, element by
- * element, against sums in float64 and the CPU's float32 functions on the matrices from which the kernel computes it,
- * rounded as there; with numbers of worlds that are a multiple of nothing. */
+/* The transformer's fused backward pass (kernels_fused_backward.h, and kernels_weights.h for gradients of kernels): each
+ * matrix and sum that it leaves, element by element, against sums in float64 and the CPU's float32 functions on the
+ * matrices from which the device computes it, rounded as there; with numbers of worlds that are a multiple of nothing. */
 #define DEVICE_TESTS run_all
 #include "transformer_tools.h"
 
@@ -82,19 +82,19 @@ static float *check_gate(const OpsTransformerGate *gate, const float *input, con
 
   memcpy(dout, dx, n * sizeof *dx);
   host->entity->gate_close_backward(host, dout, z, h, x, rows, W, dug, da, du, dx);
-  assert_rounded("gate: dug", dug, gate->dug, n);
   float *dbias = part_of(du, 2, 1);
   for (size_t i = 0; i < n; i++) dbias[i] = -dbias[i];
   check_sums("gate: bias", dbias, rows, W, gate->w + 6 * W * W);
   round_numbers(dx, n);
 
-  float *got_dug = entity_numbers(gate->dug, W), *drx = product(got_dug, u_w + 2 * W * W, rows, W, W, true);
+  float *got_da = entity_numbers(gate->da, 3 * W), *got_dug = part_of(got_da, 3, 2);
+  float *drx = product(got_dug, u_w + 2 * W * W, rows, W, W, true);
   host->entity->gate_open_backward(host, drx, r, x, rows, W, da, du, dx);
   assert_rounded("gate: da", da, gate->da, 3 * n);
-  assert_rounded("gate: du", du, gate->du, 2 * n);
   round_numbers(dx, n);
 
-  float *got_da = entity_numbers(gate->da, 3 * W), *got_du = entity_numbers(gate->du, 2 * W);
+  float *got_du = space(rows, 2 * W);
+  for (int i = 0; i < rows; i++) memcpy(got_du + i * 2 * W, got_da + i * 3 * W, 2 * W * sizeof *got_du);
   float *dy = product(got_da, gate->w, rows, W, 3 * W, false), *more = product(got_du, u_w, rows, W, 2 * W, true);
   for (size_t i = 0; i < n; i++) dy[i] *= derivative_at(OPS_RELU, y[i]);
   assert_bf16("gradient before ReLU", dy, dz, n);
@@ -174,6 +174,75 @@ static void check_layers(void) {
   free(dx), free(none), free(weights), free(dout);
 }
 
+/* ---- gradients of kernels ---------------------------------------------------------------------------------------- */
+
+/* Checks the gradient at `place` of a kernel [in][out], of inputs x [count][in] and the columns of dz [count][stride]
+ * from `first` on. */
+static void check_kernel(const char *what, const float *x, int in, const float *dz, int stride, int first, int out,
+                         int count, size_t place) {
+  const size_t n = (size_t)(in * out);
+  double *sum = core_memory_zero_allocate(n, sizeof *sum);
+  float *dw = space(in, out);
+  for (int r = 0; r < count; r++)
+    for (int i = 0; i < in; i++)
+      for (int o = 0; o < out; o++)
+        sum[i * out + o] += (double)x[r * in + i] * (double)dz[r * stride + first + o];
+  for (size_t i = 0; i < n; i++) dw[i] = (float)sum[i];
+  if (count > 0) assert_floats(what, dw, gradient + place, n);
+  free(sum), free(dw);
+}
+
+static void check_gate_kernels(const OpsTransformerGate *gate, const float *input, const float *of_y) {
+  float *x = entity_numbers(input, W), *y = entity_numbers(of_y, W), *rx = entity_numbers(gate->rx, W);
+  float *da = entity_numbers(gate->da, 3 * W);
+  check_kernel("gate: W", y, W, da, 3 * W, 0, 3 * W, rows, gate->w);
+  check_kernel("gate: U", x, W, da, 3 * W, 0, 2 * W, rows, gate->w + 3 * W * W);
+  check_kernel("gate: Ug", rx, W, da, 3 * W, 2 * W, W, rows, gate->w + 5 * W * W);
+  free(x), free(y), free(rx), free(da);
+}
+
+static void check_layer_kernels(const OpsTransformerLayer *layer) {
+  enum { QKV = 3 * ATTENDED };
+  float *y_1 = entity_numbers(layer->norm_1.y, W), *y_2 = entity_numbers(layer->norm_2.y, W);
+  float *attended = entity_numbers(layer->attended, ATTENDED), *dqkv = entity_numbers(layer->dqkv, QKV);
+  float *dout = entity_numbers(layer->dout, W), *ddense = entity_numbers(layer->ddense, W);
+  check_kernel("qkv", y_1, W, dqkv, QKV, 0, QKV, rows, layer->qkv_w);
+  check_kernel("out", attended, ATTENDED, dout, W, 0, W, rows, layer->out_w);
+  check_kernel("dense", y_2, W, ddense, W, 0, W, rows, layer->dense_w);
+  free(y_1), free(y_2), free(attended), free(dqkv), free(dout), free(ddense);
+
+  for (int s = 0; s < 2; s++) {
+    const int count = worlds * t.message[s].count, in = (t.message[s].ends + 1) * W;
+    float *x = numbers(layer->gathered[s], (size_t)(count * in), OPS_NUMBERS_BF16);
+    float *dz = numbers(layer->dmessages[s], (size_t)(count * W), OPS_NUMBERS_BF16);
+    check_kernel("messages", x, in, dz, W, 0, W, count, layer->message[s]);
+    free(x), free(dz);
+  }
+}
+
+static void check_kernels(void) {
+  for (int i = 0; i < LAYERS; i++) {
+    const OpsTransformerLayer *layer = &t.layer[i];
+    check_gate_kernels(&layer->gate_1, i > 0 ? t.layer[i - 1].gate_2.out : t.shapes, layer->out);
+    check_gate_kernels(&layer->gate_2, layer->gate_1.out, layer->dense);
+    check_layer_kernels(layer);
+  }
+
+  for (int k = 0; k < KINDS; k++) {
+    const OpsTransformerKind *kind = &t.kind[k];
+    const int count = worlds * kind->pack.count, features = kind->features, width = kind->pack.width;
+    const size_t n = (size_t)(count * width);
+    float *x = numbers(kind->copied, (size_t)(count * features), OPS_NUMBERS_FLOAT);
+    float *y = numbers(kind->embedded, n, OPS_NUMBERS_FLOAT), *dz = numbers(kind->dembedded, n, OPS_NUMBERS_FLOAT);
+    for (size_t i = 0; i < n; i++) dz[i] *= 1 - y[i] * y[i];
+    round_numbers(x, (size_t)(count * features));
+    round_numbers(dz, n);
+    check_kernel(NAMES[k], x, features, dz, width, 0, width, count, kind->w);
+    if (count > 0) check_sums(NAMES[k], dz, count, width, kind->w + (size_t)(features * width));
+    free(x), free(y), free(dz);
+  }
+}
+
 /* ---- on every device --------------------------------------------------------------------------------------------- */
 
 static void backward(const Way *way) {
@@ -197,6 +266,7 @@ static void run_all(void) {
   for (size_t w = 0; w < sizeof WAYS / sizeof *WAYS; w++) {
     backward(&WAYS[w]);
     check_layers();
+    check_kernels();
     forget_worlds();
   }
   close_ops();
@@ -212,6 +282,7 @@ static void test_isolated(void **state) {
   for (int w = 0; w < 2; w++) {
     backward(&ways[w]);
     check_layers();
+    check_kernels();
     forget_worlds();
   }
   close_ops();

@@ -66,7 +66,7 @@ static inline OpsTransformerNorm make_norm(const char *gain, int layer) {
 static inline OpsTransformerGate make_gate(const char *w, int layer) {
   const size_t n = (size_t)(rows * W);
   return (OpsTransformerGate){.r = matrix(), .z = matrix(), .rx = matrix(), .h = matrix(), .out = matrix(),
-                              .w = tensor(w, layer), .da = unset(3 * n), .du = unset(2 * n), .dug = matrix()};
+                              .w = tensor(w, layer), .da = unset(3 * n)};
 }
 
 static inline OpsTransformerLayer make_layer(int i) {

@@ -273,16 +273,14 @@ static void fused_gradients(const Memory *m, size_t n, const OpsMessage message[
   enum { HALF = WIDTH / 2 };
   const size_t joints = rows * (size_t)message[0].count, senders = joints + rows * (size_t)message[1].count;
   float *next = m->gradients;
-  _Static_assert(2 * LAYERS * 5 * HALF <= 10 * WIDTH, "gates' da and du in the room of a to dt");
+  _Static_assert(2 * LAYERS * 3 * HALF <= 10 * WIDTH, "gates' da in the room of a to dt");
 
   for (int l = 0; l < LAYERS; l++) {
     Layer *layer = &t->layer[l];
     Gate *const gate[2] = {&layer->gate_1, &layer->gate_2};
     for (int g = 0; g < 2; g++) {
       gate[g]->da = next;
-      gate[g]->du = next + n * 3 * HALF;
-      gate[g]->dug = gate[g]->r + n * HALF;
-      next += n * 5 * HALF;
+      next += n * 3 * HALF;
     }
 
     layer->dout = layer->gate_1.z + n * HALF;
@@ -453,9 +451,9 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   const Memory m = lay_out(pass->shape, rows, pass->memory, &used);
   const OpsTransformer t = transformer_of(pass, &m);
 
-  if (!entity->transform_backward || !entity->transform_backward(pass->ops, pass->x, &t, dembedding, gradient))
-    layers_backward(pass, &m, embedding, dembedding, gradient);
+  if (entity->transform_backward && entity->transform_backward(pass->ops, pass->x, &t, dembedding, gradient)) return;
 
+  layers_backward(pass, &m, embedding, dembedding, gradient);
   for (int kind = 0; kind < ENCODER_ENTITY_KINDS; kind++) {
     const EncoderEntities e = encoder_entities(&pass->shape->layout, kind);
     if (e.count == 0) continue;

@@ -47,15 +47,16 @@ typedef struct OpsEntityDense {
   bool result_is_float;
 } OpsEntityDense;
 
-/* Gradient of a dense layer's kernel: dw[in][out] = the sum over rows of x' dz, with x [rows][in] in bf16 and dz
- * [rows][out] the gradient before the layer's activation. Rows of bf16 start at multiples of 16 bytes. */
+/* Gradient of a dense layer's kernel: dw[in][out] = the sum over rows of x' dz, both rounded to bf16, with x [rows][in]
+ * and dz [rows][out], the gradient before the layer's activation. Rows of bf16 start at multiples of 16 bytes. */
 typedef struct OpsWeightProduct {
   const void *x, *dz;
+  const float *tanh;           /* [rows][out] outputs of a layer with tanh, after which dz is; NULL: before */
   float *dw, *db;              /* db: column sums of dz; NULL: none */
   uint32_t rows, in, out;
   uint32_t row_x, row_dz;      /* elements from one row to the next */
   uint32_t place;              /* set by the device: of its sums among those of all products */
-  int dz_is_float;             /* otherwise it is bf16 */
+  bool x_is_float, dz_is_float; /* otherwise bf16 */
 } OpsWeightProduct;
 
 /* Transformer over shapes (trainer/nets/encoder_transformer.c), where its forward pass leaves what the backward pass
@@ -72,7 +73,7 @@ typedef struct OpsTransformerNorm {
 typedef struct OpsTransformerGate {
   float *r, *z, *rx, *h, *out;
   size_t w;                   /* Wr Wz Wg; Ur Uz, Ug and the bias follow */
-  float *da, *du, *dug;       /* gradients before r, z and h [N][3 width], before r and z [N][2 width], before h */
+  float *da;                  /* gradients before r, z and h [N][3 width] */
 } OpsTransformerGate;
 typedef struct OpsTransformerLayer {
   OpsTransformerNorm norm_1, norm_2;
@@ -178,8 +179,8 @@ struct OpsEntity {
    * pass reads, in one launch. Returns false where it does not support the shapes or the device, having done nothing.
    * NULL: nowhere. */
   bool (*transform)(Ops *ops, OpsRows x, const OpsTransformer *transformer, float *embedding);
-  /* Computes its backward pass: the gradients in `transformer`, and those of the layers' parameters in gradient[]
-   * (complete after `finish`). Supports what `transform` does. */
+  /* Computes its backward pass: the gradients in `transformer`, and those of all parameters in gradient[] (complete
+   * after `finish`). Supports what `transform` does. */
   bool (*transform_backward)(Ops *ops, OpsRows x, const OpsTransformer *transformer, const float *dembedding,
                              float *gradient);
 };

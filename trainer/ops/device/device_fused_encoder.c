@@ -13,9 +13,8 @@ static bool is_aligned(const OpsTransformer *t) {
     addresses |= device_address(layer->norm_1.y) | device_address(layer->qkv) | device_address(layer->attended) |
                  device_address(layer->gate_1.r) | device_address(layer->gate_2.r) | device_address(layer->gathered[0]);
     addresses |= device_address(layer->gate_1.da) | device_address(layer->gate_2.da) | device_address(layer->dqkv) |
-                 device_address(layer->gate_1.du) | device_address(layer->gate_2.du) | device_address(layer->ddense) |
-                 device_address(layer->gate_1.dug) | device_address(layer->gate_2.dug) | device_address(layer->dout) |
-                 device_address(layer->dmessages[0]) | device_address(layer->dmessages[1]);
+                 device_address(layer->ddense) | device_address(layer->dout) | device_address(layer->dmessages[0]) |
+                 device_address(layer->dmessages[1]);
     offsets |= layer->norm_1.gain | layer->norm_2.gain | layer->qkv_w | layer->out_w | layer->dense_w |
                layer->gate_1.w | layer->gate_2.w | layer->message[0] | layer->message[1];
   }
@@ -115,7 +114,17 @@ static void add_gate(Products *p, const OpsTransformerGate *gate, const float *x
   add_kernel(p, gate->rx, W, gate->da, 3 * W, 2 * W, W, rows, dw + 5 * SQUARE);
 }
 
-/* Computes the gradients of all kernels of layers, from what both passes have left. */
+/* Adds that of a kind's embedding, and its bias's, in floats. */
+static void add_embedding(Products *p, const OpsTransformerKind *kind, int worlds, float *gradient) {
+  const uint32_t features = (uint32_t)kind->features, width = (uint32_t)kind->pack.width;
+  if (kind->pack.count > 0)
+    p->product[p->count++] = (OpsWeightProduct){
+      .x = kind->copied, .x_is_float = true, .dz = kind->dembedded, .dz_is_float = true, .tanh = kind->embedded,
+      .dw = gradient + kind->w, .db = gradient + kind->w + features * width, .in = features, .out = width,
+      .rows = (uint32_t)(worlds * kind->pack.count), .row_x = features, .row_dz = width};
+}
+
+/* Computes the gradients of all kernels, from what both passes have left. */
 static void launch_kernels(DeviceState *state, int worlds, const OpsTransformer *t, float *gradient) {
   enum { W = OPS_ENCODER_WIDTH, ATTENDED = OPS_ENCODER_ATTENDED, QKV = OPS_ENCODER_QKV };
   const int rows = worlds * t->attention.entities;
@@ -131,6 +140,7 @@ static void launch_kernels(DeviceState *state, int worlds, const OpsTransformer 
       add_kernel(&p, layer->gathered[s], (t->message[s].ends + 1) * W, layer->dmessages[s], W, 0, W,
                  worlds * t->message[s].count, gradient + layer->message[s]);
   }
+  for (int k = 0; k < t->kinds; k++) add_embedding(&p, &t->kind[k], worlds, gradient);
   device_weights(state, p.product, p.count);
 }
 
@@ -148,6 +158,6 @@ bool device_transform_backward(Ops *ops, OpsRows x, const OpsTransformer *t, con
   for (int l = 0; l < t->layers; l++)
     fold_layer(state, &t->layer[l], &a, a.sums + (size_t)l * each, gradient);
   launch_kernels(state, x.rows, t, gradient);
-  ops->flops += 4 * x.rows * layer_products_of(t);
+  ops->flops += 2 * x.rows * (layer_products_of(t) + products_of(t));
   return true;
 }

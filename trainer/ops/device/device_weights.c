@@ -1,12 +1,13 @@
 /* Gradients of the kernels and biases of several layers in one launch and a fold (kernels_weights.h). */
 #include "trainer/ops/device/device_internal.h"
 
-enum { SLABS_MAX = 16 }; /* slabs of rows */
+/* Slabs of rows; rows of a slab, few of which would move more sums than inputs and gradients. */
+enum { SLABS_MAX = 16, SLAB_ROWS_MIN = 512 };
 
 /* Places the product's sums among those of a slab. */
 static void place_product(OpsWeightProduct *p, OpsWeights *a) {
-  const uintptr_t read = device_address(p->x) | (p->dz_is_float ? 0 : device_address(p->dz));
-  const uint32_t strides = p->row_x | (p->dz_is_float ? 0 : p->row_dz);
+  const uintptr_t read = (p->x_is_float ? 0 : device_address(p->x)) | (p->dz_is_float ? 0 : device_address(p->dz));
+  const uint32_t strides = (p->x_is_float ? 0 : p->row_x) | (p->dz_is_float ? 0 : p->row_dz);
   CORE_CHECK(read % sizeof(OpsEight) == 0 && strides % KERNEL_EIGHT == 0 && p->rows > 0);
   p->place = a->elements;
   a->elements += ops_weights_elements(p);
@@ -15,7 +16,7 @@ static void place_product(OpsWeightProduct *p, OpsWeights *a) {
 
 size_t device_weights_parts_max(int max_width) {
   const size_t chain = (size_t)OPS_MLP_LAYERS * (OPS_MLP_WIDEST + 1) * OPS_MLP_WIDEST;
-  const size_t layer = (size_t)20 * OPS_TRANSFORMER_WIDTH * OPS_TRANSFORMER_WIDTH; /* and what is not a square */
+  const size_t layer = (size_t)20 * OPS_TRANSFORMER_WIDTH * OPS_TRANSFORMER_WIDTH; /* and what is no square */
   return max_width >= 3 * OPS_TRANSFORMER_WIDTH ? OPS_TRANSFORMER_LAYERS * layer : chain;
 }
 
@@ -33,7 +34,8 @@ void device_weights(DeviceState *state, const OpsWeightProduct *products, int co
   const size_t room = state->column_parts_capacity / a.elements, most = room < SLABS_MAX ? room : SLABS_MAX;
   const size_t stages = (rows + OPS_WEIGHTS_STAGE - 1) / OPS_WEIGHTS_STAGE;
   CORE_CHECK(most > 0);
-  a.slab_rows = (uint32_t)((stages + most - 1) / most * OPS_WEIGHTS_STAGE);
+  const size_t slab_rows = (stages + most - 1) / most * OPS_WEIGHTS_STAGE;
+  a.slab_rows = (uint32_t)(slab_rows > SLAB_ROWS_MIN ? slab_rows : SLAB_ROWS_MIN);
   const size_t slabs = (rows + a.slab_rows - 1) / a.slab_rows;
   a.parts = device_alloc_parts(state, slabs * a.elements);
   state->device->launch(state->device, &ops_weights_launch, (unsigned)slabs * a.tiles, OPS_WEIGHTS_THREADS,

@@ -248,10 +248,8 @@ OPS_ENCODER_FN void ops_encoder_unclose(const OpsEncoderTile *t, const OpsTransf
     const OpsEight of_h = *ops_encoder_eight(t->y, row, eighth) = ops_encoder_round(h);
     const OpsEight of_z = *ops_encoder_eight(t->kept, row, eighth) = ops_encoder_round(z);
     *ops_encoder_eight(t->x, row, eighth) = ops_encoder_round(x);
-    ops_encoder_leave(t, of_h, gate->dug, 1, 0, row, eighth);
     ops_encoder_leave(t, of_h, gate->da, 3, 2, row, eighth);
     ops_encoder_leave(t, of_z, gate->da, 3, 1, row, eighth);
-    ops_encoder_leave(t, of_z, gate->du, 2, 1, row, eighth);
   }
   ops_encoder_add_rows(t, t->other, dbias, begin, OPS_ENCODER_WIDTH, 0, OPS_ENCODER_WIDTH);
 }
@@ -274,7 +272,6 @@ OPS_ENCODER_FN void ops_encoder_unopen(const OpsEncoderTile *t, const OpsTransfo
     const OpsEight of_r = *ops_encoder_eight(t->other, row, eighth) = ops_encoder_round(x);
     *ops_encoder_eight(t->x, row, eighth) = ops_encoder_round(dx);
     ops_encoder_leave(t, of_r, gate->da, 3, 0, row, eighth);
-    ops_encoder_leave(t, of_r, gate->du, 2, 0, row, eighth);
   }
   core_device_barrier(t->at);
 }

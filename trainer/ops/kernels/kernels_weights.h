@@ -1,5 +1,5 @@
 /* Gradients of the kernels and biases of several dense layers in two launches, for tensor cores: products of a layer's
- * inputs and gradients over rows (OpsWeightProduct), bf16 with float32 sums.
+ * inputs and gradients over rows (OpsWeightProduct), bf16 with float32 sums; floats are rounded on their way.
  *
  * ops_weights. A block has 128 x 128 elements of one layer's gradient and the rows of one slab, 64 at a time:
  *
@@ -21,7 +21,7 @@
 #include "trainer/ops/kernels/kernels_bf16.h"
 
 enum {
-  OPS_WEIGHTS_THREADS = 256, OPS_WEIGHTS_PRODUCTS = 24,
+  OPS_WEIGHTS_THREADS = 256, OPS_WEIGHTS_PRODUCTS = 32,
   OPS_WEIGHTS_SIDE = 128,      /* inputs and outputs of a block */
   OPS_WEIGHTS_STAGE = 64,      /* rows of a stage */
   OPS_WEIGHTS_WARP = 64,       /* outputs of a warp */
@@ -79,23 +79,34 @@ CORE_KERNEL_FN void ops_weights_copy(const CoreDeviceThread *at, const uint16_t 
   }
 }
 
+/* Rounds the same of floats, before tanh with these outputs, if not NULL. */
+CORE_KERNEL_FN void ops_weights_round(const CoreDeviceThread *at, const float *source, const float *tanh,
+                                      uint32_t stride, uint32_t columns, uint32_t row, uint32_t end, uint32_t column,
+                                      uint16_t *to) {
+  const uint32_t right = at->thread % OPS_WEIGHTS_SIDE;
+  CORE_DEVICE_ROLLED for (uint32_t down = at->thread / OPS_WEIGHTS_SIDE; down < OPS_WEIGHTS_STAGE;
+       down += OPS_WEIGHTS_THREADS / OPS_WEIGHTS_SIDE) {
+    const uint32_t from = (row + down) * stride + column + right;
+    float x = 0;
+    if (row + down < end && column + right < columns) {
+      x = source[from];
+      if (tanh) x *= ops_derivative_one(OPS_TANH, tanh[from]);
+    }
+    to[core_device_swizzled(down, right, OPS_WEIGHTS_SIDE)] = row_to_bf16(x);
+  }
+}
+
 /* Copies the inputs and the gradients of the 64 rows from `row` on. */
 CORE_KERNEL_FN void ops_weights_fetch(const CoreDeviceThread *at, const OpsWeightsPart *part, uint32_t row,
                                       uint16_t *stage) {
   const OpsWeightProduct *p = part->p;
   uint16_t *gradients = stage + OPS_WEIGHTS_HALF;
-  ops_weights_copy(at, (const uint16_t *)p->x, p->row_x, p->in, row, part->end, part->m, stage);
-  if (!p->dz_is_float) {
-    ops_weights_copy(at, (const uint16_t *)p->dz, p->row_dz, p->out, row, part->end, part->n, gradients);
-  } else {
-    const float *dz = (const float *)p->dz;
-    for (uint32_t i = at->thread; i < OPS_WEIGHTS_HALF; i += OPS_WEIGHTS_THREADS) {
-      const uint32_t down = i / OPS_WEIGHTS_SIDE, column = i % OPS_WEIGHTS_SIDE, output = part->n + column;
-      const int is_present = row + down < part->end && output < p->out;
-      gradients[core_device_swizzled(down, column, OPS_WEIGHTS_SIDE)] =
-        is_present ? row_to_bf16(dz[(size_t)(row + down) * p->row_dz + output]) : 0;
-    }
-  }
+  if (p->x_is_float)
+    ops_weights_round(at, (const float *)p->x, NULL, p->row_x, p->in, row, part->end, part->m, stage);
+  else ops_weights_copy(at, (const uint16_t *)p->x, p->row_x, p->in, row, part->end, part->m, stage);
+  if (p->dz_is_float)
+    ops_weights_round(at, (const float *)p->dz, p->tanh, p->row_dz, p->out, row, part->end, part->n, gradients);
+  else ops_weights_copy(at, (const uint16_t *)p->dz, p->row_dz, p->out, row, part->end, part->n, gradients);
   core_device_copy_commit(at);
 }
 
