@@ -103,6 +103,7 @@ part "kernels of bf16 matrices, each alone" test_forward test_device_bf16
 part "kernels of bf16 matrices of entities, each alone" test_isolated test_device_entity_bf16
 part "fused layers in bf16, layer by layer" test_forward test_device_mlp
 part "fused layers in bf16, with each thread's own view" test_isolated test_device_mlp
+part "gradients of several layers' kernels" test_isolated test_device_weights
 part "the fused encoder, with each thread's own view" test_isolated test_device_fused_encoder
 part "its fused gradient, with each thread's own view" test_isolated test_device_fused_backward
 part "SAPG's samples and half precision" '*' test_device_sapg
@@ -154,6 +155,7 @@ if [ "${TEST_PTX:-}" = all ]; then
   part "layers in bf16" 'test_forward' test_device_chain
   part "kernels of bf16 matrices of entities at every size" 'test_forward' test_device_entity_bf16
   part "entity encoders in bf16" 'test_forward' test_device_encoder
+  part "gradients of several layers' kernels, of more rows" test_forward test_device_weights
   part "the fused encoder at every size" 'test_forward' test_device_fused_encoder
   part "its fused gradient at every size" 'test_forward' test_device_fused_backward
   part "physics in every order of threads, crowded worlds, the large hash" '*' test_batch_bits
@@ -163,6 +165,7 @@ if [ "${TEST_PTX:-}" = all ]; then
   part "fused layers in bf16 in the other order" test_backward test_device_mlp
   part "kernels of bf16 matrices of entities in the other order" test_backward test_device_entity_bf16
   part "entity encoders in bf16 in the other order" test_backward test_device_encoder
+  part "gradients of several layers' kernels in the other order" test_backward test_device_weights
   part "the fused encoder in the other order" test_backward test_device_fused_encoder
   part "its fused gradient in the other order" test_backward test_device_fused_backward
   part "minibatches: kernels and sums" '*' test_device_update
