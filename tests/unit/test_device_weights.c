@@ -1,6 +1,6 @@
-/* Gradients of several layers' kernels in one launch (kernels_weights.h), element by element against float64 on the host
- * with the same, rounded inputs. Rows fill no stage and no slab, and differ from product to product; what lies between
- * rows of different lengths is NaN. */
+/* Gradients of several layers' kernels in one launch (kernels_weights.h), element by element against float64 on the
+ * host with the same, rounded inputs. Rows fill no stage and no slab, and differ from product to product; what lies
+ * between rows of different lengths is NaN. */
 #include "trainer/ops/device/device_internal.h"
 #define DEVICE_TESTS run_all
 #include "tests/device_tools.h"
