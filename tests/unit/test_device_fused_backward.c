@@ -1,6 +1,6 @@
-/* The transformer's fused backward pass (kernels_fused_backward.h; kernels_weights.h, gradients of kernels): each matrix
- * and sum that it leaves, element by element, against sums in float64 and the CPU's float32 functions on the matrices
- * from which the device computes it, rounded as there; with numbers of worlds that are a multiple of nothing. */
+/* The transformer's fused backward pass (kernels_fused_backward.h, kernels_weights.h): each matrix and sum that it
+ * leaves, element by element, against sums in float64 and the CPU's float32 functions on the matrices from which the
+ * device computes it, rounded as there; with numbers of worlds that are a multiple of nothing. */
 #define DEVICE_TESTS run_all
 #include "transformer_tools.h"
 
