@@ -110,7 +110,7 @@ uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned group, int vote
 
 /* ---- tensor cores: threads publish their operands, then each sums its own elements of the result ----------------- */
 
-/* What all threads published in their last exchange and the one before. A thread begins the next but one only when all
+/* Operands of all threads, of their last exchange and the one before. A thread begins the next but one only when all
  * of its warp have read this one. */
 static _Alignas(16) char published[2][CORE_EMULATED_THREADS * CORE_EMULATED_EXCHANGE];
 

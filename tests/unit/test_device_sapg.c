@@ -10,7 +10,7 @@
 #include "tests/training_tools.h"
 #include "trainer/envs/tasks/tasks.h"
 #include "trainer/learners/sapg.h"
-#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_rows.h"
 
 enum { ROWS = 300, FACTORS = 3, LOGITS = 2 * FACTORS, NUMBERS = ROWS * LOGITS };

@@ -2,7 +2,7 @@
 #include "trainer/evaluate/eval_rollout.h"
 
 #include "core/device/arena.h"
-#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_rows.h"
 #include "trainer/wrappers/action.h"
 

@@ -9,7 +9,7 @@
 #include "core/random.h"
 #include "trainer/learners/sapg.h"
 #include "trainer/math/estimators.h"
-#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_rows.h"
 #include "trainer/ops/update.h"
 #include "trainer/update/minibatch_device.h"

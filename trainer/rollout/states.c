@@ -1,7 +1,7 @@
 /* Carries, stores and gathers recurrent states (states.h). */
 #include "trainer/rollout/states.h"
 
-#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_rows.h"
 
 /* ---- over a rollout ---------------------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "trainer/nets/encoder.h"
-#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_ranks.h"
 #include "trainer/ops/kernels/kernels_rows.h"
 #include "trainer/ops/update.h"

@@ -6,7 +6,7 @@
 
 #include "core/device/device.h"
 #include "core/memory.h"
-#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_ranks.h"
 #include "trainer/ranks/ranks.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/random.h"
-#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_policy.h"
 
 OpsHead action_head(const CoreConfig *config, const Env *env) {

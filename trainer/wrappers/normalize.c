@@ -8,7 +8,7 @@
 
 #include "core/device/arena.h"
 #include "core/memory.h"
-#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_normalize_each.h"
 #include "trainer/ranks/ranks.h"
 #include "trainer/wrappers/normalize_device.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_normalize_each.h"
 #include "trainer/ranks/ranks.h"
 

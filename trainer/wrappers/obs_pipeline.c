@@ -6,7 +6,7 @@
 
 #include "core/device/arena.h"
 #include "core/memory.h"
-#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_rows.h"
 #include "trainer/ops/ops.h"
 #include "trainer/ranks/ranks.h"
