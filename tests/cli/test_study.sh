@@ -26,6 +26,9 @@ tap_check "with the verdicts of its table" "$(grep -E '^\| `[a-z_]+`: ' docs/stu
 tap_check "which has all claims that can be tested but those withdrawn" "$(restored fixed table docs/study-fixed-point.md |
   awk -F ' *[|] *' '$2 ~ /: [?]/ && $5 != "" { split($2, id, "`"); print id[2] }' |
   while read -r id; do grep -q "^- .*\`$id\` (was" docs/study-fixed-point.md || echo "$id"; done)"
+tap_expect "the runs of study-parallel-data.md become a workspace" 0 "new rows from 240 runs" restored parallel restore parallel
+tap_check "with the verdicts of its table" "$(restored parallel table docs/study-parallel-data.md |
+  diff <(grep -E '^\| `[a-z_]+`: ' docs/study-parallel-data.md) -)"
 
 # ---- numbers that were worked out from the runs by other programs
 finds() { # CLAIM WANTED FIELDS [OPTIONS...]

@@ -3,12 +3,14 @@
 #   tests/tools/study.sh BUILD ROOT run [EXPERIMENT...]   its experiments in their order, in the workspace ROOT; goes on where it was stopped
 #   tests/tools/study.sh BUILD ROOT extend [EXPERIMENT...]  five seeds more, where claims were undecided with five
 #   tests/tools/study.sh BUILD ROOT restore [STUDY]       a new workspace ROOT with the published runs: their evaluations, DDR, no more.
-#                                                         STUDY: main (default), ddr (docs/study-ddr.md), fixed_point (docs/study-fixed-point.md)
+#                                                         STUDY: main (default), ddr (docs/study-ddr.md), fixed_point (docs/study-fixed-point.md),
+#                                                         parallel (docs/study-parallel-data.md)
 #   tests/tools/study.sh BUILD ROOT claims                the verdicts
 #   tests/tools/study.sh BUILD ROOT table [PAGE]          the rows of a page's table of verdicts (docs/study.md)
 #   tests/tools/study.sh BUILD ROOT power                 the power of the main study's claims with ten seeds, by the spread of the runs in ROOT
 #   tests/tools/study.sh BUILD ROOT controller            the controller against the best fixed settings
 #   tests/tools/study.sh BUILD ROOT draw_ddr              docs/study/: picture and runs of docs/study-ddr.md
+#   tests/tools/study.sh BUILD ROOT draw_parallel         docs/study/: pictures and runs of docs/study-parallel-data.md
 #   tests/tools/study.sh BUILD ROOT limits                docs/study/: limits of frozen batches of docs/study-fixed-point.md
 #   tests/tools/study.sh BUILD ROOT draw [PICTURE...]     docs/study/: pictures (fig9 ...; all), the runs as CSV, verdicts, the controller against
 #                                                         the grid. fig2b, fig2c, controller need whole runs: not those of `restore`;
@@ -18,6 +20,7 @@ cd "$(dirname "$0")/../.."
 build=$(cd "$1/bin" && pwd) target=$PWD/docs/study
 mkdir -p "$2" && root=$(cd "$2" && pwd)
 order="fig3a_switch fig8_ddr fig5_regularisation fig6_epochs ddr_target fig1a_com fig9_scaling fig12_com_epsilon fig7_minibatch fig4_learning_rate"
+parallel="fig1b_more_data fig3_dynamics fig6_pqn fig8_locomotion"
 second="fig3a_switch fig8_ddr fig5_regularisation fig6_epochs fig9_scaling fig7_minibatch fig4_learning_rate"
 
 run() {
@@ -45,6 +48,9 @@ restore() {
     fixed_point)
       runs=fixed-point
       for experiment in experiments/fixed_point/*.ini; do manifest "$experiment" --profile study; done ;;
+    parallel)
+      runs=parallel-data
+      for experiment in $parallel; do manifest "experiments/onpolicy/$experiment.ini" --profile study; done ;;
     *) echo "study.sh: no study $1" >&2; exit 2 ;;
   esac
   python3 tests/tools/study_restore.py "$target/$runs.csv" "$root"
@@ -63,7 +69,8 @@ power() {
   done
 }
 
-sql() { "$build/analyze" sql results.db "$1" --csv; }
+# Without the apostrophes that keep spreadsheets from reading ids as numbers.
+sql() { "$build/analyze" sql results.db "$1" --csv | sed "s/^'//; s/,'/,/g"; }
 
 draw() { # image, then the arguments of analyze
   local picture=$1; shift
@@ -112,6 +119,23 @@ draw_ddr() {
   draw ddr ddr-vs-solve results.db --sweep ddr_universal --budget 1500000 --measure final
   export_ddr >"$target/ddr.csv"
   rm -rf study study.txt
+}
+
+# The runs of study-parallel-data.md: their settings and evaluations, with the other measures that its claims compare.
+parallel_sql="SELECT id AS run, (SELECT group_concat(sweep, ' ') FROM (SELECT DISTINCT sweep FROM sweep_run WHERE run_id = id)) AS sweeps,
+  CASE json_extract(config, '$.env.task') WHEN 'loco512' THEN json_extract(config, '$.env.morphologies')
+    ELSE json_extract(config, '$.env.task') END AS task, json_extract(config, '$.env.num') AS environments,
+  json_extract(config, '$.ppo.num_steps') AS steps, seed, status, iteration, transitions,
+  (SELECT group_concat(printf('%.4g', coalesce(solve_rate, episode_return)), ' ') FROM (SELECT * FROM evaluation
+    WHERE run_id = id ORDER BY iteration)) AS scores FROM run ORDER BY id"
+draw_parallel() {
+  cd "$root"
+  "$build/analyze" table --runs results.db --measure feature_rank,inactive,weight_norm,kurtosis,policy_variance,ess,coverage \
+    --format csv | sed "s/^'//" | awk -F, 'NR > 1 { for (i = 2; i <= NF; i++) if ($i != "") $i = sprintf("%.6g", $i) } 1' OFS=, |
+    { read -r header; echo "$header"; LC_ALL=C sort; } >table.csv
+  sql "$parallel_sql" | join -t, --header - table.csv >"$target/parallel-data.csv"
+  for figure in 1b 6 8; do draw parallel-fig$figure onpolicy-fig$figure results.db; done
+  rm -rf study study.txt table.csv
 }
 
 # The limits of frozen batches of study-fixed-point.md: of each iteration that was measured, in their order.
@@ -181,7 +205,8 @@ case "${3:-}" in
   power) power ;;
   controller) controller ;;
   draw_ddr) draw_ddr ;;
+  draw_parallel) draw_parallel ;;
   limits) cd "$root" && sql "$limits_sql" >"$target/fixed-point-limits.csv" ;;
   draw) shift 3; pictures=$*; draw_all ;;
-  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw_ddr|limits|draw" >&2; exit 2 ;;
+  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw_ddr|draw_parallel|limits|draw" >&2; exit 2 ;;
 esac

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares the tables of docs/study-ddr.md and docs/study-fixed-point.md with the published runs (docs/study/*.csv):
-means over seeds. Prints each difference. Run it from the root of the repository."""
+"""Compares the tables of docs/study-ddr.md, study-fixed-point.md and study-parallel-data.md with the published runs
+(docs/study/*.csv): means over seeds. Prints each difference. Run it from the root of the repository."""
 import collections
 import csv
 import math
@@ -126,6 +126,32 @@ def check_limits():
         print(f"docs/study-fixed-point.md: limits of {seen} of {len(measured) // 2} settings")
 
 
+def check_parallel():
+    easier, harder = "car+unicycle+wheelfeet+tree", "chain+hopper+walker+cheetah"
+    columns = {"feature_rank": 0.1, "inactive": 0.01, "weight_norm": 0.1, "kurtosis": 0.1, "policy_variance": 0.001}
+    runs, seen = collections.defaultdict(list), 0
+    with open("docs/study/parallel-data.csv", encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["task"] in (easier, harder):
+                runs[row["task"], row["environments"] + " x " + row["steps"]].append(row)
+
+    for cells in rows("docs/study-parallel-data.md"):
+        if not re.fullmatch(r"\d+ x \d+", cells[0]):
+            continue
+        seen += 1
+        if len(cells) == 5:
+            for task, shown in ((easier, cells[3]), (harder, cells[4])):
+                check(f"{task} {cells[0]}, rate", float(shown),
+                      statistics.mean(float(row["scores"].split()[-1]) for row in runs[task, cells[0]]), 0.01)
+        else:
+            for (column, digit), shown in zip(columns.items(), cells[1:]):
+                check(f"{harder} {cells[0]}, {column}", float(shown),
+                      statistics.mean(float(row[column]) for row in runs[harder, cells[0]]), digit)
+    if seen != len(runs):
+        print(f"docs/study-parallel-data.md: {seen} rows, {len(runs)} settings")
+
+
 check_ddr()
 check_fixed_point()
 check_limits()
+check_parallel()

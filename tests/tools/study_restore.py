@@ -9,6 +9,7 @@ import sys
 import zlib
 
 STEPS, EVALUATIONS, EPISODES = 64, 12, 312  # [profile study]: ppo.num_steps, eval.count; eval.episodes in whole levels
+COVERED = "1000000"
 FIXED_POINT_RUN = {"iterations": 200, "transitions": 1000000}
 
 
@@ -54,9 +55,9 @@ def rated(rates):
             "episodes[episodes]": [str(EPISODES)] * len(rates)}
 
 
-def evaluated(first, last):
+def evaluated(first, last, count=EVALUATIONS):
     """Iterations after which a run that went from iteration `first` to its last one was evaluated."""
-    due = [i for i in range(first + 1, last + 1) if i * EVALUATIONS // last > (i - 1) * EVALUATIONS // last]
+    due = [i for i in range(first + 1, last + 1) if i * count // last > (i - 1) * count // last]
     return [first] + due
 
 
@@ -98,10 +99,25 @@ def restore_fixed_point(row, root):
     write_run(root, row["run"], "finished", last, done, 0, means, scores, measured)
 
 
+def restore_parallel(row, root):
+    last, done = int(row["iteration"]), int(row["transitions"])
+    names = {"feature_rank": "feature_rank_actor", "inactive": "inactive_actor", "weight_norm": "weight_norm_actor",
+             "kurtosis": "grad_kurtosis_actor", "policy_variance": "policy_variance", "ess": "ess_percent[%]",
+             "coverage": "coverage_50"}
+    means = {column: row[name] for name, column in names.items()}
+    if row["coverage"]:
+        means["coverage_states[states]"] = COVERED  # of each run, since the measure compares at equal numbers
+    scores = row["scores"].split()
+    rates = rated(scores) if "/" not in row["task"] else {"episode_return": scores, "episodes[episodes]": ["8"] * len(scores)}
+    write_run(root, row["run"], row["status"], last, done, 0, means,
+              {"iteration": evaluated(0, last, len(scores) - 1)} | rates)
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            restore = restore_ddr if "noise_scale" in row else restore_main if "sweeps" in row else restore_fixed_point
+            distinct = {"noise_scale": restore_ddr, "feature_rank": restore_parallel, "id": restore_main}
+            restore = next((distinct[name] for name in distinct if name in row), restore_fixed_point)
             restore(row, sys.argv[2])
 
 
