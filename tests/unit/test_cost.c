@@ -133,7 +133,8 @@ static CostSum total_of(const CostSum *phase) {
   return total;
 }
 
-/* An iteration with representation metrics moves at most 10% more bytes than another, whatever the environments. */
+/* An iteration with representation metrics moves at most 7 KB a transition more than another, whatever the
+ * environments: less than a tenth of what the layers moved one after the other. */
 static void check_measured(const char *worlds, const char *minibatches) {
   CoreConfig config = CONFIGURED_SMALL("train.device=cuda", "env.task=random_s", "env.max_steps=256", "eval.count=0",
                                        "ppo.num_steps=256", "ppo.epochs=8", "metrics.states=65536", "net.width=64",
@@ -148,8 +149,8 @@ static void check_measured(const char *worlds, const char *minibatches) {
   const CostSum plain = total_of(cost->phase), measured = total_of(cost->measured);
   print_message("# %s: %.4g bytes in %.0f launches; measured: %.4g in %.0f\n", worlds, plain.read + plain.written,
                 plain.launches, measured.read + measured.written, measured.launches);
-  assert_true(measured.read + measured.written <= 1.1 * (plain.read + plain.written));
-  assert_true(measured.read + measured.written > plain.read + plain.written);
+  const double more = measured.read + measured.written - plain.read - plain.written;
+  assert_true(more > 0 && more <= 7000.0 * (double)config.env.num * config.ppo.num_steps);
   free(cost);
 }
 
