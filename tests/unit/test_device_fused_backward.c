@@ -261,32 +261,13 @@ static void backward(const Way *way) {
 static const Way WAYS[] = {{&SIM_SIZE_S, 35, 2}, {&SIM_SIZE_L, 16, 2}, {&SIM_SIZE_M, 27, 1}, {&SIM_SIZE_LOCO, 11, 1},
                            {&SIM_SIZE_S, 3, 1}};
 
-static void run_all(void) {
-  open_ops();
-  for (size_t w = 0; w < sizeof WAYS / sizeof *WAYS; w++) {
-    backward(&WAYS[w]);
-    check_layers();
-    check_kernels();
-    forget_worlds();
-  }
-  close_ops();
+static void check_way(const Way *way) {
+  backward(way);
+  check_layers();
+  check_kernels();
 }
 
-/* Shared memory and copies are checked, too: reading what another thread writes before a barrier, or what is copied
- * before it has arrived, gives another result. */
-static void test_isolated(void **state) {
-  static const Way ways[] = {{&SIM_SIZE_S, 19, 1}, {&SIM_SIZE_M, 12, 1}};
-  (void)state;
-  device = core_device_emulated(CORE_DEVICE_ISOLATED);
-  open_ops();
-  for (int w = 0; w < 2; w++) {
-    backward(&ways[w]);
-    check_layers();
-    check_kernels();
-    forget_worlds();
-  }
-  close_ops();
-}
+static void run_all(void) { check_ways(WAYS, sizeof WAYS / sizeof *WAYS); }
 
 /* The number of blocks does not change a bit of the sums, nor a world's place in a tile of its gradients. */
 static void test_places(void **state) {

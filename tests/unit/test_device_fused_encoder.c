@@ -150,34 +150,14 @@ static void check_layers(void) {
 
 static const Way WAYS[] = {{&SIM_SIZE_S, WORLDS_MAX, 2}, {&SIM_SIZE_L, WORLDS_MAX, 3}, {&SIM_SIZE_M, 27, 2},
                            {&SIM_SIZE_LOCO, 23, 1}, {&SIM_SIZE_S, 3, 1}};
-enum { WAYS_ALL = sizeof WAYS / sizeof *WAYS };
 
-static void run_all(void) {
-  open_ops();
-  for (int w = 0; w < WAYS_ALL; w++) {
-    transform(&WAYS[w]);
-    check_embedding();
-    check_layers();
-    forget_worlds();
-  }
-  close_ops();
+static void check_way(const Way *way) {
+  transform(way);
+  check_embedding();
+  check_layers();
 }
 
-/* Shared memory and copies are checked, too: reading what another thread writes before a barrier, or what is copied
- * before it has arrived, gives another result. */
-static void test_isolated(void **state) {
-  static const Way ways[] = {{&SIM_SIZE_S, 19, 1}, {&SIM_SIZE_M, 12, 1}};
-  (void)state;
-  device = core_device_emulated(CORE_DEVICE_ISOLATED);
-  open_ops();
-  for (int w = 0; w < 2; w++) {
-    transform(&ways[w]);
-    check_embedding();
-    check_layers();
-    forget_worlds();
-  }
-  close_ops();
-}
+static void run_all(void) { check_ways(WAYS, sizeof WAYS / sizeof *WAYS); }
 
 /* A world's bits do not depend on its place in a tile. */
 static void test_places(void **state) {

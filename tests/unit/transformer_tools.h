@@ -183,4 +183,27 @@ static inline void close_ops(void) {
   core_device_close(&device);
 }
 
+/* ---- passes of several ways -------------------------------------------------------------------------------------- */
+
+/* Runs a pass and checks what it leaves. Each test file defines it. */
+static void check_way(const Way *way);
+
+static inline void check_ways(const Way *ways, size_t count) {
+  open_ops();
+  for (size_t w = 0; w < count; w++) {
+    check_way(&ways[w]);
+    forget_worlds();
+  }
+  close_ops();
+}
+
+/* Shared memory and copies are checked, too: reading what another thread writes before a barrier, or what is copied
+ * before it has arrived, gives another result. */
+static inline void test_isolated(void **state) {
+  static const Way ways[] = {{&SIM_SIZE_S, 19, 1}, {&SIM_SIZE_M, 12, 1}};
+  (void)state;
+  device = core_device_emulated(CORE_DEVICE_ISOLATED);
+  check_ways(ways, sizeof ways / sizeof *ways);
+}
+
 #endif
