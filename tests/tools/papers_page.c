@@ -552,6 +552,7 @@ static void print_tests(const AnalysisClaim *claims, size_t count) {
     const size_t length = strlen(statistic) - (statistic[strlen(statistic) - 1] == ',');
     if (is_limit_new && !name_of(test, claims, count))
       fault("limits.def speaks of a test that claims.def lacks", statistic);
+
     for (;; test++) {
       const char *name = name_of(test, claims, count);
       if (name) {
@@ -562,6 +563,7 @@ static void print_tests(const AnalysisClaim *claims, size_t count) {
                            strcmp(analysis_test_statistic(test + 1, &direction), statistic) != 0;
       if (is_last) break;
     }
+
     const char *condition = analysis_test_info(test < ANALYSIS_TESTS ? test : ANALYSIS_TESTS - 1)->condition;
     if (names.length)
       printf("| %s | %.*s | %s%s%s | %s |\n", names.data, (int)length, statistic, directions.data,

@@ -156,10 +156,12 @@ static void compare(const Case *c, size_t count) {
   Training *decided = made(c, "forward");
   unsetenv("TRAINER_QUEUE");
   StoreIteration want = iterate(decided, 3);
+
   for (size_t i = 0; i < count; i++) {
     Training *queued = made(c, orders[i]);
     const StoreIteration got = iterate(queued, 3);
     const Agent *x = &decided->agent, *y = &queued->agent;
+
     assert_true(queued->device->graphs > decided->device->graphs);
     assert_same_vector(decided, x->actor.theta, queued, y->actor.theta, x->actor.n);
     assert_same_vector(decided, x->critic.theta, queued, y->critic.theta, x->critic.n);
