@@ -13,11 +13,15 @@ def rows(page):
         return [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in file if line.startswith("|")]
 
 
-def means(path, keys, columns):
+def runs_of(study):
+    with open(f"docs/study/{study}.csv", encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def means(study, keys, columns):
     groups = collections.defaultdict(list)
-    with open(path, encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            groups[tuple(row[key] for key in keys)].append([float(row[column]) for column in columns])
+    for row in runs_of(study):
+        groups[tuple(row[key] for key in keys)].append([float(row[column]) for column in columns])
     return {key: [statistics.mean(column) for column in zip(*runs)] for key, runs in groups.items()}
 
 
@@ -57,10 +61,9 @@ def check_ddr():
              "learning rate": "ppo.learning_rate", "target KL": "ppo.target_kl", "KL penalty": "ppo.kl_penalty"}
     usual = {"ppo.epsilon": "0.2", "ppo.epochs": "8", "scale.factor": "1", "ppo.learning_rate": "0.001"}
     runs = collections.defaultdict(list)
-    with open("docs/study/ddr.csv", encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            rate, ddr = float(row["solve_rates"].split()[-1]), float(row["ddr"])
-            runs[row["setting"], row["value"], "ddr_levers" in row["sweeps"]].append((rate, ddr, math.log(ddr)))
+    for row in runs_of("ddr"):
+        rate, ddr = float(row["solve_rates"].split()[-1]), float(row["ddr"])
+        runs[row["setting"], row["value"], "ddr_levers" in row["sweeps"]].append((rate, ddr, math.log(ddr)))
     means_of = {key: [statistics.mean(column) for column in zip(*seeds)] for key, seeds in runs.items()}
     seen = 0
     for cells in rows("docs/study-ddr.md"):
@@ -88,7 +91,7 @@ def check_ddr():
 
 def check_fixed_point():
     columns = ["final_return", "kl_monotone", "kl_slope"]
-    known = means("docs/study/fixed-point.csv", ["task", "environments", "steps", "minibatch_size"], columns)
+    known = means("fixed-point", ["task", "environments", "steps", "minibatch_size"], columns)
     shape, seen = None, 0
     for cells in rows("docs/study-fixed-point.md"):
         if len(cells) != 8 or not cells[1].isdigit():
@@ -105,11 +108,10 @@ def check_fixed_point():
 
 def check_limits():
     measured = collections.defaultdict(list)
-    with open("docs/study/fixed-point-limits.csv", encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            size = str(5000 // int(row["minibatches"]))
-            measured[row["task"].split("/")[1], row["environments"], size] += zip(row["limit_epochs"].split(),
-                                                                                  map(float, row["limit_moved"].split()))
+    for row in runs_of("fixed-point-limits"):
+        size = str(5000 // int(row["minibatches"]))
+        measured[row["task"].split("/")[1], row["environments"], size] += zip(row["limit_epochs"].split(),
+                                                                              map(float, row["limit_moved"].split()))
     shape, seen = None, 0
     for cells in rows("docs/study-fixed-point.md"):
         if len(cells) != 6 or not cells[1].isdigit():
@@ -130,10 +132,9 @@ def check_parallel():
     easier, harder = "car+unicycle+wheelfeet+tree", "chain+hopper+walker+cheetah"
     columns = {"feature_rank": 0.1, "inactive": 0.01, "weight_norm": 0.1, "kurtosis": 0.1, "policy_variance": 0.001}
     runs, seen = collections.defaultdict(list), 0
-    with open("docs/study/parallel-data.csv", encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            if row["task"] in (easier, harder):
-                runs[row["task"], row["environments"] + " x " + row["steps"]].append(row)
+    for row in runs_of("parallel-data"):
+        if row["task"] in (easier, harder):
+            runs[row["task"], row["environments"] + " x " + row["steps"]].append(row)
 
     for cells in rows("docs/study-parallel-data.md"):
         if not re.fullmatch(r"\d+ x \d+", cells[0]):
