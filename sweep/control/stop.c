@@ -123,7 +123,7 @@ static int stop_sweep_here(Stop *stop) {
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
-/* Counts the stopped runs that still run on this machine. */
+/* Counts the stopped runs that a process of this machine still runs or has a lease of. */
 static int count_running(const Stop *stop, size_t *running) {
   const SweepSelection *selection = stop->selection;
   const bool has_executor = stop->is_queued && sweep_queue_executor_pid(selection->root, stop->request.owner);
@@ -133,7 +133,8 @@ static int count_running(const Stop *stop, size_t *running) {
     StoreState state;
     if (!stop->is_stopped[i] || stop->tasks.has_run[i]) continue;
     TRY(store_run_state_read(selection->root, selection->manifest.ids[i], true, &state));
-    *running += state.status == STORE_RUNNING;
+    /* A process that has written the run's end still has its lease for a moment. */
+    *running += state.status == STORE_RUNNING || store_run_writer(selection->root, selection->manifest.ids[i]) != 0;
   }
   return CORE_OK;
 }
