@@ -54,4 +54,9 @@ tap_wait() {
   until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.02; done
 }
 
+# tap_executor ROOT SWEEP: prints the id of the process that runs the sweep, once a living one does. Tests kill it: the
+# file names 0 while nobody has taken the sweep, which kill would take for the test's own group.
+tap_executor_lives() { executor=$(sed -n 's/^executor=\([1-9][0-9]*\)$/\1/p' "$1" 2>/dev/null) && [ -n "$executor" ] && kill -0 "$executor" 2>/dev/null; }
+tap_executor() { local executor; tap_wait 300 tap_executor_lives "$1/sweeps/$2/queued" && echo "$executor"; }
+
 tap_done() { echo "1..$tap_count"; exit $tap_bad; }

@@ -135,7 +135,7 @@ slow 50
 submit killed >/dev/null
 tap_wait 300 proposed; tap_result "the first wave runs" $? "$(cat "$SWEEP_ROOT/executor.log")"
 cp "$(journal_of killed)" "$tap_dir/journal"
-kill -9 "$(sed -n 's/^executor=//p' "$SWEEP_ROOT/sweeps/killed/queued")"
+kill -9 "$(tap_executor "$SWEEP_ROOT" killed)"
 fast
 tap_run "submission continues" 0 "10 finished" submit killed --wait
 tap_check "with the trials that were proposed" "$(head -n 5 "$(journal_of killed)" | same - "$tap_dir/journal")"

@@ -28,7 +28,6 @@ journal() { echo "${2:-$SWEEP_ROOT}/sweeps/$1/search.s.tsv"; } # SWEEP [ROOT]
 recorded() { [ -e "$(journal "$1")" ] && tail -n +3 "$(journal "$1")" | wc -l || echo 0; }
 waves() { tail -n +3 "$(journal "$1")" | cut -f2 | uniq -c | tr -s ' \n' ' '; }
 same() { cmp "$1" "$2" 2>&1; }
-executor() { sed -n 's/^executor=//p' "$SWEEP_ROOT/sweeps/$1/queued" 2>/dev/null; }
 proposer() { printf '#!/bin/sh\n%s\n' "$2" >"$1"; chmod +x "$1"; } # FILE LINES
 
 # ---- the example of the page: waves, the question, the same trials again
@@ -65,7 +64,7 @@ tap_run "not killed" 0 "11 finished" submit killed --wait --root other
 below() { for pid in "$@"; do echo "$pid"; below $(ps -o pid= --ppid "$pid"); done; } # processes and their descendants
 kill_at() { # TEXT COMMAND...: kills the executor and what it has started once the command succeeds
   tap_wait 300 "${@:2}"; tap_result "$1" $? "$(tail -3 work/executor.log)"
-  kill -9 $(below $(executor killed)) 2>/dev/null
+  kill -9 $(below $(tap_executor "$SWEEP_ROOT" killed)) 2>/dev/null
 }
 rm -f thinks; touch think
 submit killed --no-check >/dev/null 2>&1

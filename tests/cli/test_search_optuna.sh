@@ -75,10 +75,10 @@ cat >until.sh <<'SH'
 SH
 ran() { [ "$(sweep status killed --json | tool json 0 count running)" -ge 1 ]; }
 tap_wait 300 ran; tap_result "runs of the first trials run" $?
-kill -9 "$(sed -n 's/^executor=//p' work/sweeps/killed/queued)"
+kill -9 "$(tap_executor work killed)"
 rm hold; submit killed >/dev/null
 tap_wait 300 sh until.sh "$(journal killed)" 4; tap_result "the first wave is recorded" $?
-executor=$(sed -n 's/^executor=//p' work/sweeps/killed/queued 2>/dev/null); [ -n "$executor" ] && kill -9 "$executor" 2>/dev/null
+tap_executor_lives work/sweeps/killed/queued && kill -9 "$executor" 2>/dev/null # unless it has ended
 tap_run "it goes on" 0 "16 finished" submit killed --wait
 tap_check "with the same trials" "$(same "$(journal killed)" "$(journal killed other)")"
 tap_done

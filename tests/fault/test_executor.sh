@@ -43,7 +43,6 @@ every = 0
 ppo.epsilon = 0.1, 0.3
 INI
 }
-executor_pid() { sed -n 's/^executor=//p' "$SWEEP_ROOT/sweeps/$1/queued" 2>/dev/null; }
 
 experiment whole 12
 tap_run "submit --wait runs everything" 0 "4 finished" sweep submit "$tap_dir/whole.ini" --wait
@@ -57,7 +56,7 @@ experiment killed 1000000000 # longer than any test: it is stopped, never finish
 sweep submit "$tap_dir/killed.ini" --jobs 2 >/dev/null
 tap_wait 60 two_run
 pids=$(running_pids)
-kill -9 "$(executor_pid killed)"
+kill -9 "$(tap_executor "$SWEEP_ROOT" killed)"
 gone() { for pid in $pids; do [ ! -e "/proc/$pid/exe" ] || return 1; done; }
 tap_wait 60 gone; tap_result "trainers end when their executor is killed" $? "$pids, now: $(running_pids)"
 tap_run "status says that the executor is gone" 0 "the executor is gone" sweep status killed
