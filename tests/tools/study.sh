@@ -4,13 +4,15 @@
 #   tests/tools/study.sh BUILD ROOT extend [EXPERIMENT...]  five seeds more, where claims were undecided with five
 #   tests/tools/study.sh BUILD ROOT restore [STUDY]       a new workspace ROOT with the published runs: their evaluations, DDR, no more.
 #                                                         STUDY: main (default), ddr (docs/study-ddr.md), fixed_point (docs/study-fixed-point.md),
-#                                                         parallel (docs/study-parallel-data.md)
+#                                                         parallel (docs/study-parallel-data.md), plateau (docs/study/plan-plateau.md)
 #   tests/tools/study.sh BUILD ROOT claims                the verdicts
 #   tests/tools/study.sh BUILD ROOT table [PAGE]          the rows of a page's table of verdicts (docs/study.md)
 #   tests/tools/study.sh BUILD ROOT power                 the power of the main study's claims with ten seeds, by the spread of the runs in ROOT
 #   tests/tools/study.sh BUILD ROOT controller            the controller against the best fixed settings
 #   tests/tools/study.sh BUILD ROOT draw_ddr              docs/study/: picture and runs of docs/study-ddr.md
 #   tests/tools/study.sh BUILD ROOT draw_parallel         docs/study/: pictures and runs of docs/study-parallel-data.md
+#   tests/tools/study.sh BUILD ROOT plateau               runs the study of docs/study/plan-plateau.md in ROOT; goes on where it was stopped
+#   tests/tools/study.sh BUILD ROOT export_plateau        docs/study/: its runs, of the seeds whose runs have all ended
 #   tests/tools/study.sh BUILD ROOT limits                docs/study/: limits of frozen batches of docs/study-fixed-point.md
 #   tests/tools/study.sh BUILD ROOT draw [PICTURE...]     docs/study/: pictures (fig9 ...; all), the runs as CSV, verdicts, the controller against
 #                                                         the grid. fig2b, fig2c, controller need whole runs: not those of `restore`;
@@ -21,6 +23,7 @@ build=$(cd "$1/bin" && pwd) target=$PWD/docs/study
 mkdir -p "$2" && root=$(cd "$2" && pwd)
 order="fig3a_switch fig8_ddr fig5_regularisation fig6_epochs ddr_target fig1a_com fig9_scaling fig12_com_epsilon fig7_minibatch fig4_learning_rate"
 parallel="fig1b_more_data fig3_dynamics fig6_pqn fig8_locomotion"
+plateau="fig3a_switch fig1a_com"
 second="fig3a_switch fig8_ddr fig5_regularisation fig6_epochs fig9_scaling fig7_minibatch fig4_learning_rate"
 
 run() {
@@ -51,6 +54,7 @@ restore() {
     parallel)
       runs=parallel-data
       for experiment in $parallel; do manifest "experiments/onpolicy/$experiment.ini" --profile study; done ;;
+    plateau) runs=plateau; for experiment in $plateau; do manifest "experiments/$experiment.ini" --profile plateau; done ;;
     *) echo "study.sh: no study $1" >&2; exit 2 ;;
   esac
   python3 tests/tools/study_restore.py "$target/$runs.csv" "$root"
@@ -138,6 +142,29 @@ draw_parallel() {
   rm -rf study study.txt table.csv
 }
 
+# The runs past the plateau (docs/study/plan-plateau.md): scores of the evaluations, the mean KL of the iterations before each, and
+# the mean gradient norm over the last quarter.
+plateau_sql="WITH finished AS (SELECT id, config, seed, transitions, iteration FROM run JOIN sweep_run ON run_id = id
+    WHERE sweep = 'fig3a_switch' AND status = 'finished'),
+  point AS (SELECT run_id, iteration, solve_rate, lag(iteration) OVER (PARTITION BY run_id ORDER BY iteration) AS before
+    FROM evaluation WHERE run_id IN (SELECT id FROM finished)),
+  score AS (SELECT run_id, iteration, printf('%.4g', solve_rate) AS rate, iif(before IS NULL, NULL, (SELECT
+    printf('%.6g', avg(max(kl, 1e-12))) FROM iteration WHERE run_id = point.run_id AND iteration > before
+    AND iteration <= point.iteration)) AS mean_kl FROM point)
+  SELECT id AS run, json_extract(config, '$.env.num') AS environments, json_extract(config, '$.ppo.com') AS com,
+    json_extract(config, '$.init.from') AS begun_from, seed, iteration, transitions,
+    (SELECT printf('%.6g', avg(grad_norm_actor)) FROM iteration WHERE run_id = id
+      AND iteration > finished.iteration - finished.iteration / 4) AS grad_norm,
+    (SELECT group_concat(mean_kl, ' ') FROM (SELECT mean_kl FROM score WHERE run_id = id ORDER BY iteration)) AS mean_kls,
+    (SELECT group_concat(rate, ' ') FROM (SELECT rate FROM score WHERE run_id = id ORDER BY iteration)) AS solve_rates
+  FROM finished WHERE seed IN (SELECT seed FROM finished GROUP BY seed HAVING count(*) = 11)
+  ORDER BY seed, environments, com, begun_from"
+run_plateau() {
+  for experiment in $plateau; do
+    "$build/sweep" submit "experiments/$experiment.ini" --profile plateau --set sweep.plan=docs/study/plan-plateau.md --root "$root" --local --wait
+  done
+}
+
 # The limits of frozen batches of study-fixed-point.md: of each iteration that was measured, in their order.
 limits_sql="SELECT json_extract(config, '$.env.task') AS task, json_extract(config, '$.env.num') AS environments,
   json_extract(config, '$.ppo.num_minibatches') AS minibatches, seed, id AS run, group_concat(measured, ' ') AS iterations,
@@ -206,7 +233,9 @@ case "${3:-}" in
   controller) controller ;;
   draw_ddr) draw_ddr ;;
   draw_parallel) draw_parallel ;;
+  plateau) run_plateau ;;
+  export_plateau) cd "$root" && sql "$plateau_sql" >"$target/plateau.csv" ;;
   limits) cd "$root" && sql "$limits_sql" >"$target/fixed-point-limits.csv" ;;
   draw) shift 3; pictures=$*; draw_all ;;
-  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw_ddr|draw_parallel|limits|draw" >&2; exit 2 ;;
+  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw_ddr|draw_parallel|plateau|export_plateau|limits|draw" >&2; exit 2 ;;
 esac

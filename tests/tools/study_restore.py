@@ -9,6 +9,7 @@ import sys
 import zlib
 
 STEPS, EVALUATIONS, EPISODES = 64, 12, 312  # [profile study]: ppo.num_steps, eval.count; eval.episodes in whole levels
+EVALUATIONS_PLATEAU = 30  # [profile plateau]: eval.count
 COVERED = "1000000"
 FIXED_POINT_RUN = {"iterations": 200, "transitions": 1000000}
 
@@ -113,10 +114,23 @@ def restore_parallel(row, root):
               {"iteration": evaluated(0, last, len(scores) - 1)} | rates)
 
 
+def restore_plateau(row, root):
+    last, done = int(row["iteration"]), int(row["transitions"])
+    first = int(row["begun_from"].split("@")[1]) if row["begun_from"] else 0
+    rates, kls = row["solve_rates"].split(), row["mean_kls"].split()
+    at = evaluated(first, last, EVALUATIONS_PLATEAU)
+    assert len(at) == len(rates) == len(kls) + 1, (row["run"], at, len(rates), len(kls))
+
+    merged = [(end, {"kl[nat]": kl, "merged_iterations[iterations]": str(end - begin)})
+              for begin, end, kl in zip(at, at[1:], kls)]
+    means = merged.pop()[1] | {"grad_norm_actor": row["grad_norm"]}
+    write_run(root, row["run"], "finished", last, done, 0, means, {"iteration": at} | rated(rates), merged)
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            distinct = {"noise_scale": restore_ddr, "feature_rank": restore_parallel, "id": restore_main}
+            distinct = {"mean_kls": restore_plateau, "noise_scale": restore_ddr, "feature_rank": restore_parallel, "id": restore_main}
             restore = next((distinct[name] for name in distinct if name in row), restore_fixed_point)
             restore(row, sys.argv[2])
 
