@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test program (TAP from cmocka) and test script (tests/*/test_*.sh, also TAP), several at a time, prints
-# failures in full, and ends with "N passed, N failed, N skipped". Those in tests/long run only with --long, one at a
-# time. BUILD/tests/times.csv has each test's seconds of wall time and of processor time, which depends less on the load
+# failures in full, and ends with "N passed, N failed, N skipped". --long runs those in tests/long, and whole those that
+# otherwise run in part, in whose source TEST_LONG stands: one at a time. BUILD/tests/times.csv has each test's seconds of wall time and of processor time, which depends less on the load
 # of the machine (without the daemons of a cluster).
 # Usage: tests/run.sh BUILD [--long] [NAME-PART...]
 # Tests share nothing: each has a folder, ports and daemons of its own, waits for events and never for time to pass,
@@ -14,7 +14,8 @@ shift
 processors=$(nproc)
 [ "$processors" -le 4 ] || { processors=4; export OMP_NUM_THREADS=${OMP_NUM_THREADS:-4}; }
 jobs=${JOBS:-$((processors + 1))}
-if [ "${1:-}" = --long ]; then long=1 limit_s=14400 jobs=1; shift; fi
+unset TEST_LONG
+if [ "${1:-}" = --long ]; then export TEST_LONG=1; long=1 limit_s=14400 jobs=1; shift; fi
 only=("$@")
 cd "$(dirname "$0")/.." || exit 1
 export PATH="$build/bin:$PATH" SWEEP_BUILD=$build CMOCKA_MESSAGE_OUTPUT=TAP NO_COLOR=1
@@ -82,7 +83,7 @@ longest=$(ls tests/{tools,mpi,fault,runtime,ptx}/test_*.sh tests/cli/test_{bridg
   tests/unit/test_{batch_bits,device_rollout,device_training,compact,store_fault,device_update}.c)
 for path in $longest $(ls tests/*/test_*.sh tests/unit/test_*.c | grep -vxF "$longest"); do
   name=${path#tests/} name=${name%.c} kind=other
-  case "$long:$name" in :long/*) continue ;; 1:long/*) ;; 1:*) continue ;; esac
+  case "$long:$name" in :long/*) continue ;; 1:long/*) ;; 1:*) grep -q TEST_LONG "$path" || continue ;; esac
   wanted "$name" || continue
   if [ "$jobs" -gt 1 ] && grep -q '^\. tests/slurm/cluster.sh' "$path"; then kind=cluster; fi
   queue[$kind]+="$name "

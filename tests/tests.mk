@@ -32,7 +32,7 @@ $(BUILD)/tests/unit/test_run_load: | $(NVML)
 $(NVML): tests/unit/nvml/nvml.c
 	@mkdir -p $(@D)
 	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Wno-missing-prototypes -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
-# The simulator's bits need libsim's objects and none of the rest (tests/tools/test_compilers.sh).
+# The simulator's bits need libsim's objects and none of the rest (tests/long/test_compilers.sh).
 $(BUILD)/bits/test_batch_bits: tests/unit/test_batch_bits.c $(LIBSIM_O)
 	@mkdir -p $(@D); $(CC) $(CFLAGS_ALL) -Itests -o $@ $^ $(LIBS_ALL) -lcmocka
 # The trainer that tests hold up: each call of that function goes to tests/fault/pace.c first.

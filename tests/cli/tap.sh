@@ -10,9 +10,22 @@ tap_cleanup() { rm -rf "$tap_dir"; }
 trap tap_cleanup EXIT
 trap 'trap "" TERM INT; exit 143' TERM INT # only once: a test may be ended by several signals, and the first starts the cleanup
 
+is_long() { [ -n "${TEST_LONG:-}" ]; } # whether this is check-long, for parts that `make check` has no time for
+
+# TAP_TIMES=1 prints what each check has cost since the one before: seconds of processors, of processes that have ended.
+tap_ticks=0
+tap_time() {
+  local fields
+  read -ra fields </proc/$$/stat
+  local ticks=$((fields[15] + fields[16])) # cutime, cstime
+  awk -v ticks=$((ticks - tap_ticks)) 'BEGIN { printf "# %.2f s CPU\n", ticks / 100 }'
+  tap_ticks=$ticks
+}
+
 # tap_result NAME CODE [DETAIL]: code 0 is good
 tap_result() {
   tap_count=$((tap_count + 1))
+  [ -z "${TAP_TIMES:-}" ] || tap_time
   if [ "$2" -eq 0 ]; then echo "ok $tap_count - $1"; else
     tap_bad=1; echo "not ok $tap_count - $1"; [ -n "${3:-}" ] && sed 's/^/#   /' <<<"$3"; fi
   return 0

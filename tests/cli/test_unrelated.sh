@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `analyze` gives the same bits for an experiment after unrelated data are added to the database: other experiments,
 # some of which share its runs or have copies of them, other tasks, and runs that failed, diverged, were stopped or
-# never began. UNRELATED_WORLDS (2) random sets of such runs are used. TAP.
+# never began. A random set of such runs is used, or UNRELATED_WORLDS; in check-long two. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/cli/runs.sh
@@ -130,7 +130,7 @@ said=$(commands | say_all "$tap_dir/before")
 tap_check "$said commands report on an experiment" "$(grep -l '^analyze: ' "$tap_dir"/before/*.txt | tail -n +2
   [[ $said =~ ^[0-9]+$ ]] || echo "$said")"
 cp -r "$root" "$tap_dir/base"
-for ((world = 1; world <= ${UNRELATED_WORLDS:-2}; world++)); do
+for ((world = 1; world <= ${UNRELATED_WORLDS:-$(is_long && echo 2 || echo 1)}; world++)); do
   rm -rf "$root" && cp -r "$tap_dir/base" "$root"
   for other in fig4_learning_rate fig6_epochs fig12_com_epsilon fig1b_convex onpolicy/fig8_locomotion; do
     submit "$root" experiments/$other.ini --profile demo --set sweep.seeds=2

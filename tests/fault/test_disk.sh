@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Commands on a disk that fails at each of their changes in turn: it becomes full, fails once, or the command is killed.
-# The same command then completes the work and leaves nothing else behind. TAP.
+# The same command then completes the work and leaves nothing else behind. `make check` takes every third change,
+# check-long all of them. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
@@ -20,16 +21,17 @@ ended() { # no executor is at work
   [ -z "$pid" ] || [ ! -e "/proc/$pid" ]
 }
 # each_fault BEFORE CHECK COMMAND...: CHECK prints what is wrong after the command was repeated. One kind of fault after the
-# other, at each $step-th change
-kinds=(full error kill) step=1
+# other, at each ($step * $stride)-th change
+kinds=(full error kill) step=1 stride=3
+! is_long || stride=1
 each_fault() {
   local before=$1 check=$2 kind n total said code; shift 2
   rm -rf w; cp -a "$before" w
   total=$(disk_changes "$@")
   tap_wait 60 ended
   [ "${total:-0}" -ge 5 ] || echo "only $total changes"
-  for ((n = 1; n <= total; n += step)); do
-    kind=${kinds[n / step % ${#kinds[@]}]}
+  for ((n = 1; n <= total; n += step * stride)); do
+    kind=${kinds[n / (step * stride) % ${#kinds[@]}]}
     tap_wait 60 ended
     rm -rf w; cp -a "$before" w
     on_disk $kind:$n "$@" >first 2>&1; code=$?

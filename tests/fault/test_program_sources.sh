@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/../.."
 . tests/cli/tap.sh
-kills=${KILLS:-5}
+kills=${KILLS:-$(is_long && echo 5 || echo 2)}
 if ! command -v python3 > /dev/null; then
   tap_skip "programs of all sources, killed" "no python3"
   tap_done

@@ -86,7 +86,9 @@ sapg=(--set algo.name=sapg --set env.actions=continuous --set sapg.blocks=3 --se
 # Filtered levels, tried ahead of their time, some of them too late.
 filtered=("${unjudged[@]}" --set env.task=random_s --set env.level_count=1 --set env.reset=new_filtered --set env.max_steps=10
   --set train.observation_storage=state)
-for what in running each slowly sfl sapg filtered; do
+kinds="running sfl sapg" restores=all
+! is_long || kinds+=" each slowly filtered" restores+=" weights"
+for what in $kinds; do
   declare -n settings=$what
   train 2 "$what.cpu" --set train.device=cpu "${settings[@]}" >out 2>&1
   train 2 "$what.2" "${settings[@]}" >out 2>&1
@@ -106,7 +108,7 @@ tap_check "statistics of new levels, of sampled ones and of the search are those
     columns sfl.cpu >columns.cpu; columns sfl.2 >columns.2
     grep -q 'search_solve_rate=[0-9]' columns.cpu || echo "no search"; diff columns.cpu columns.2)"
 # From another run's checkpoint: all of it, or its networks.
-for restore in all weights; do
+for restore in $restores; do
   for ranks in 1 2; do
     mkdir -p "from.$restore$ranks"
     train $ranks "from.$restore$ranks" --set comm.deterministic=yes "${running[@]}" --set train.total_steps=960 \

@@ -16,25 +16,27 @@ export RUNTIME_PTXAS=$SWEEP_BUILD/obj/sim/device/kernels_cuda.ptxas:$SWEEP_BUILD
 unset CUDA_VISIBLE_DEVICES CORE_DEVICE RUNTIME_STAND_IN CUBLASLT_STAND_IN
 
 tap_run "the stand-in keeps CUDA's rules" 0 "PASSED" "$built/rules"
-# Longer programs run whole in tests/long/test_runtime.sh only, which sets TEST_RUNTIME=all.
+# Longer programs run whole in check-long only (TEST_LONG).
 longer='test_device_rollout|test_device_training'
-[ "${TEST_RUNTIME:-}" != all ] || longer=none
+! is_long || longer=none
 for program in $(grep -vE "test_batch_bits|test_level_device|$longer" tests/gpu/programs.txt); do # below
   tap_run "$program" 0 "PASSED" "$built/$program"
 done
 tap_run "trainings in each precision" 0 "PASSED" env TEST_ONLY='test_gpu*' "$built/test_device_training"
 tap_run "a queued training" 0 "PASSED" env TEST_ONLY=test_queued_sapg "$built/test_device_training"
 tap_run "physics: the CPU's hash" 0 "PASSED" env TEST_BITS=gpu_brief "$built/test_batch_bits"
-tap_run "the benchmark of the GPU runs" 0 "rollout_s_new_filtered_halves_2" env BENCH_SMALL=1 "$built/bench_device"
+! is_long || tap_run "the benchmark of the GPU runs" 0 "rollout_s_new_filtered_halves_2" env BENCH_SMALL=1 "$built/bench_device"
 for lacks in plain none some; do
   tap_run "layers in bf16, epilogues of cuBLASLt: $lacks" 0 "PASSED" env CUBLASLT_STAND_IN=$lacks \
     "$built/test_device_chain"
 done
 # A library may sum in any order: by shape, in parts of k, or with the rounding of tensor cores; the tolerances must hold
-# for all. Short programs run here, all of them in tests/long/test_runtime.sh.
-for sums in shape split tensor; do
+# for all. In `make check`, one of them and short programs.
+ways=shape
+! is_long || ways="shape split tensor"
+for sums in $ways; do
   for program in $(grep -E 'test_device_|hosted' tests/gpu/programs.txt); do
-    [ "${TEST_RUNTIME:-}" = all ] || grep -qE '(ops|heads|chain|_bf16|sapg)$' <<<"$program" || continue
+    is_long || grep -qE '(ops|heads|chain|_bf16|sapg)$' <<<"$program" || continue
     tap_run "$program, sums of cuBLASLt: $sums" 0 "PASSED" env CUBLASLT_STAND_IN=$sums "$built/$program"
   done
 done
@@ -135,14 +137,16 @@ else
     ends_with "rank 1 cannot create the communicator" 60 "rank 1 of 2 on .*$refused" fail_rank=1
     tap_check "the rank has printed it itself, too" "$(grep -c "^trainer: rank 1 of 2 on .*$refused" "$tap_dir/failing.1.txt" |
       grep -vx 2)"
-    ends_with "rank 0 cannot" 60 "$refused" fail_rank=0
-    ends_with "rank 1 does not join" 60 "connecting of 2 ranks is not complete after 5 s" hang_rank=1
-    ends_with "the first sum fails at rank 1" 60 "rank 1 of 2 on .*$refused" fail_rank=1,call=1
     ends_with "the first sum hangs at rank 0" 60 "the first sum of 2 ranks is not complete after 5 s" hang_rank=0,call=1
-    ends_with "the first gathering hangs at rank 1" 60 "rank 1 .*the first gathering of 2 ranks is not complete" hang_rank=1,call=3
     ends_with "a later sum fails at rank 1" 60 "rank 1 of 2 on .*ncclAllReduce failed: .*Connection refused" fail_rank=1,call=9
-    ends_with "a later sum fails at rank 0" 60 "rank 0 of 2 on .*ncclAllReduce failed: .*Connection refused" fail_rank=0,call=9
-    ends_with "a later sum hangs at rank 1" 60 "rank 1 of 2 on .*ncclAllReduce is not complete after 5 s" hang_rank=1,call=9
+    if is_long; then
+      ends_with "rank 0 cannot create the communicator" 60 "$refused" fail_rank=0
+      ends_with "rank 1 does not join" 60 "connecting of 2 ranks is not complete after 5 s" hang_rank=1
+      ends_with "the first sum fails at rank 1" 60 "rank 1 of 2 on .*$refused" fail_rank=1,call=1
+      ends_with "the first gathering hangs at rank 1" 60 "rank 1 .*the first gathering of 2 ranks is not complete" hang_rank=1,call=3
+      ends_with "a later sum fails at rank 0" 60 "rank 0 of 2 on .*ncclAllReduce failed: .*Connection refused" fail_rank=0,call=9
+      ends_with "a later sum hangs at rank 1" 60 "rank 1 of 2 on .*ncclAllReduce is not complete after 5 s" hang_rank=1,call=9
+    fi
     ends_with "the GPU of rank 1 never completes a sum" 60 "rank 1 of 2 on .*is not complete after 5 s" stick_rank=1,call=9
     TRAINER_CONNECT_SECONDS=11 ends_with "connecting takes longer than 10 s" 60 "is not complete after 11 s" hang_rank=1
     tap_check "after 10 s the log has advice" "$(grep -q 'not connected after 10 s.*NCCL_SOCKET_IFNAME' \

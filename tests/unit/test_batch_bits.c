@@ -4,8 +4,8 @@
  *
  * Small: a few worlds, every observation, reward and final state. Large: 4096 worlds of sizes S, M and L after 1000
  * steps, final states only; here once, with the best kernels. TEST_BITS=brief omits the large one, all but one division
- * and all but one size of a device's warps (tests/tools/test_compilers.sh); TEST_BITS=all runs the large one in every
- * way (tests/long/test_bits.sh). Only on a GPU, which must exist: TEST_BITS=gpu runs the small one, gpu_brief in one
+ * and all but one size of a device's warps (tests/long/test_compilers.sh); TEST_LONG runs the large one in every
+ * way. Only on a GPU, which must exist: TEST_BITS=gpu runs the small one, gpu_brief in one
  * way only (for compute-sanitizer), gpu_large the large one. */
 #include "test.h"
 
@@ -250,7 +250,7 @@ static void check_kernels(const char *name) {
   if (!possible) print_message("# this machine cannot run the kernels '%s'\n", name);
   for (size_t i = 0; possible && i < (asked_for("brief") ? 1 : sizeof WAY / sizeof WAY[0]); i++) {
     check_way(&SMALL, name, WAY[i]);
-    if (asked_for("all")) check_way(&LARGE, name, WAY[i]);
+    if (getenv("TEST_LONG")) check_way(&LARGE, name, WAY[i]);
   }
   unsetenv("SIM_KERNELS");
   if (!possible) skip();
@@ -280,7 +280,7 @@ static void on_a_device_backward(void **state) {
 static void on_a_device_in_isolation(void **state) {
   (void)state;
   if (asked_for("brief")) skip();
-  if (asked_for("all")) check_device(CORE_DEVICE_ISOLATED, NULL, (Way){1, 1});
+  if (getenv("TEST_LONG")) check_device(CORE_DEVICE_ISOLATED, NULL, (Way){1, 1});
   const uint64_t alone = step_all(&BRIEF, (Way){1, 1});
   device = core_device_emulated(CORE_DEVICE_ISOLATED);
   assert_true(step_all(&BRIEF, (Way){1, 1}) == alone);
