@@ -1,5 +1,5 @@
-/* Prints docs/papers.md: each figure of the papers with its environment and budget in the paper and here, our
- * assumptions, and the tests of its claims. Reads papers.def, claims.def, limits.def and the experiment files alone
+/* Prints docs/papers.md: each figure of the papers with its environment and budget in the paper and here, shared
+ * assumptions, and its claims. Reads papers.def, claims.def, limits.def and the experiment files alone
  * (`make docs`); run it in the repository's root. Exits with 1 if one of them names something that another lacks. */
 #include <ctype.h>
 #include <stdio.h>
@@ -369,16 +369,17 @@ static size_t count_sharing(const char *paper, const char *assumption, CoreText 
   return count;
 }
 
-/* Collects the assumptions that at least SHARED of the paper's experiments have in common; prints them with figures. */
-static void print_shared(const char *paper, Values *shared) {
+/* Prints the assumptions that at least SHARED of the paper's experiments have in common, with their figures. */
+static void print_shared(const char *paper) {
   Values all = {0};
+  bool is_first = true;
   for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++)
     if (is_of(figure->title, paper)) read_assumptions(figure->experiment, &all);
   for (size_t i = 0; i < all.count; i++) {
     CoreText figures = {0}, text = {0};
     if (count_sharing(paper, all.text[i], &figures) >= SHARED) {
-      if (shared->count == 0) printf("\nShared assumptions (p), with the figures whose runs have them:\n\n");
-      values_add(shared, all.text[i]);
+      if (is_first) printf("\nShared assumptions (p), with the figures whose runs have them:\n\n");
+      is_first = false;
       core_text_appendf(&text, "- %s: %s", all.text[i], core_text_string(&figures));
       print_wrapped(text.data);
     }
@@ -386,26 +387,6 @@ static void print_shared(const char *paper, Values *shared) {
     core_text_free(&text);
   }
   values_free(&all);
-}
-
-static bool has_value(const Values *values, const char *text) {
-  for (size_t i = 0; i < values->count; i++)
-    if (strcmp(values->text[i], text) == 0) return true;
-  return false;
-}
-
-/* Appends the file's assumptions without the shared ones. */
-static void append_assumptions(const char *path, const Values *shared, CoreText *text) {
-  Values own = {0};
-  bool is_first = true;
-  read_assumptions(path, &own);
-  for (size_t i = 0; i < own.count; i++) {
-    if (has_value(shared, own.text[i])) continue;
-    core_text_appendf(text, "%s%s", is_first ? " Assumed (p): " : "; ", own.text[i]);
-    is_first = false;
-  }
-  if (!is_first) core_text_append(text, ".");
-  values_free(&own);
 }
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
@@ -440,7 +421,7 @@ static void append_claims(const AnalysisPaper *figure, CoreText *text) {
   bool is_first = true;
   for (size_t i = 0; i < count; i++) {
     if (!speaks_of(&claims[i], figure)) continue;
-    core_text_appendf(text, "%s`%s` (`%s`)", is_first ? " Claims: " : ", ", claims[i].id, claims[i].test_name);
+    core_text_appendf(text, "%s`%s`", is_first ? " Claims: " : ", ", claims[i].id);
     is_first = false;
   }
   if (!is_first) core_text_append(text, ".");
@@ -501,14 +482,12 @@ static void print_experiments(const char *paper) {
 }
 
 /* Prints the list item of a figure. */
-static void print_figure(const AnalysisPaper *figure, const Values *shared) {
+static void print_figure(const AnalysisPaper *figure) {
   const AnalysisPaperRuns *runs = runs_of(figure);
   CoreText text = {0};
   core_text_appendf(&text, "- **%s** `%s`: %s.", number_of(figure->title), figure->name, figure->summary);
-  if (runs && first_of(figure->experiment) == figure) {
-    if (runs->stand_in[0]) core_text_appendf(&text, " **Stand-in**: %s.", runs->stand_in);
-    append_assumptions(runs->experiment, shared, &text);
-  }
+  if (runs && first_of(figure->experiment) == figure && runs->stand_in[0])
+    core_text_appendf(&text, " **Stand-in**: %s.", runs->stand_in);
   append_claims(figure, &text);
   print_wrapped(text.data);
   core_text_free(&text);
@@ -516,14 +495,13 @@ static void print_figure(const AnalysisPaper *figure, const Values *shared) {
 
 static void print_paper(const AnalysisPaperTitle *paper) {
   CoreText text = {0};
-  Values shared = {0};
   printf("\n## %s: %s\n\n", paper->key, paper->title);
   print_wrapped(paper->note);
   print_experiments(paper->key);
-  print_shared(paper->key, &shared);
+  print_shared(paper->key);
   putchar('\n');
   for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++)
-    if (is_of(figure->title, paper->key)) print_figure(figure, &shared);
+    if (is_of(figure->title, paper->key)) print_figure(figure);
   for (const AnalysisPaperAbsent *absent = analysis_paper_absents; absent->title; absent++) {
     if (!is_of(absent->title, paper->key)) continue;
     core_text_clear(&text);
@@ -531,7 +509,6 @@ static void print_paper(const AnalysisPaperTitle *paper) {
                       absent->reason);
     print_wrapped(text.data);
   }
-  values_free(&shared);
   core_text_free(&text);
 }
 
@@ -542,32 +519,37 @@ static const char *name_of(AnalysisTest test, const AnalysisClaim *claims, size_
   return NULL;
 }
 
-/* Prints the tests of claims.def; tests of the same statistic share a row. */
+/* Whether two tests have the same statistic and condition. */
+static bool are_alike(AnalysisTest a, AnalysisTest b) {
+  const char *direction, *statistic = analysis_test_statistic(a, &direction);
+  return strcmp(statistic, analysis_test_statistic(b, &direction)) == 0 &&
+         analysis_test_info(a)->condition == analysis_test_info(b)->condition;
+}
+
+/* Prints the tests of claims.def; tests that are alike share a row. */
 static void print_tests(const AnalysisClaim *claims, size_t count) {
   for (AnalysisTest test = 0; test < ANALYSIS_TESTS; test++) {
     CoreText names = {0}, directions = {0};
     const char *direction, *statistic = analysis_test_statistic(test, &direction);
-    const char *limit = analysis_test_limit(test);
-    const bool is_limit_new = test == 0 || limit != analysis_test_limit(test - 1);
     const size_t length = strlen(statistic) - (statistic[strlen(statistic) - 1] == ',');
+    const bool is_limit_new = test == 0 || analysis_test_limit(test) != analysis_test_limit(test - 1);
     if (is_limit_new && !name_of(test, claims, count))
       fault("limits.def speaks of a test that claims.def lacks", statistic);
 
     for (;; test++) {
       const char *name = name_of(test, claims, count);
       if (name) {
+        analysis_test_statistic(test, &direction);
         core_text_appendf(&names, "%s`%s`", names.length ? " " : "", name);
         core_text_appendf(&directions, "%s%s", directions.length ? "; " : "", direction);
       }
-      const bool is_last = test + 1 == ANALYSIS_TESTS || analysis_test_limit(test + 1) != limit ||
-                           strcmp(analysis_test_statistic(test + 1, &direction), statistic) != 0;
-      if (is_last) break;
+      if (test + 1 == ANALYSIS_TESTS || !are_alike(test, test + 1)) break;
     }
 
-    const char *condition = analysis_test_info(test < ANALYSIS_TESTS ? test : ANALYSIS_TESTS - 1)->condition;
+    const char *condition = analysis_test_info(test)->condition;
     if (names.length)
-      printf("| %s | %.*s | %s%s%s | %s |\n", names.data, (int)length, statistic, directions.data,
-             condition ? "; " : "", condition ? condition : "", is_limit_new ? limit : "as above");
+      printf("| %s | %.*s | %s%s%s |\n", names.data, (int)length, statistic, directions.data, condition ? "; " : "",
+             condition ? condition : "");
     core_text_free(&names);
     core_text_free(&directions);
   }
@@ -576,27 +558,26 @@ static void print_tests(const AnalysisClaim *claims, size_t count) {
 static const char intro[] =
   "# The papers, figure by figure\n\n"
   "Which experiment reproduces a figure, how ours departs from the paper's, and which claims it tests. `make docs`\n"
-  "generates this page from `analysis/figures/papers.def`, `analysis/claims/claims.def` and the experiment files.\n\n"
+  "generates this page.\n\n"
   "    sweep submit experiments/fig1a_com.ini --profile demo --wait    # the runs\n"
   "    analyze fig1a results.db                                        # the figure\n"
   "    analyze claims results.db --claim com_low                       # a verdict on one claim\n"
   "    analyze claims --list                                           # the claims, and what no verdict can tell\n\n"
   "Each paper begins with a table of its experiments: environment, environments × steps, transitions and runs of the\n"
-  "paper and of ours, at full size, and [costs](#costs). Each figure has its name for `analyze`, and\n\n"
-  "- **Stand-in**: what replaces an environment that is not available here;\n"
-  "- *Assumed (p)*: values that the paper does not state. All others are the paper's, or the defaults of the code\n"
-  "  that it names. The first lines of a file name further assumed defaults;\n"
-  "- the [tests](results.md#tests-of-claims) of its claims. `analyze claims --list` has the claims in the paper's\n"
-  "  words, with measure, setting and experiments.\n\n"
+  "paper and of ours, at full size, and [costs](#costs). An experiment file marks with (p) the values that the paper\n"
+  "does not state, and names further assumed defaults in its first lines. All others are the paper's, or the defaults\n"
+  "of the code that it names. Below the table are the figures, by their names for `analyze`, with their claims. A\n"
+  "**stand-in** replaces an environment that is not available here.\n\n"
   "## Tests\n\n"
-  "| test | statistic | claimed | it cannot tell |\n|---|---|---|---|\n";
+  "`analyze claims --list` has each claim in the paper's words, with its [test](results.md#tests-of-claims), measure,\n"
+  "setting and experiments, and what the test cannot tell.\n\n"
+  "| test | statistic | claimed |\n|---|---|---|\n";
 
 static const char costs_intro[] =
   "\n## Costs\n\n"
-  "The tables below have the cost of each experiment by [the cost model](experiments.md#costs), with level searches,\n"
-  "evaluations and checkpoints: at full size transitions, bytes on disk and time, with `--profile laptop` and `demo`\n"
-  "runs and time. A run on 128 GPUs takes 128 GPU-hours per hour; h means hours of one processor. All together, each\n"
-  "run once:\n\n"
+  "Costs are those of [the cost model](experiments.md#costs), with level searches, evaluations and checkpoints: at full\n"
+  "size transitions, bytes on disk and time, with `--profile laptop` and `demo` runs and time. A run on 128 GPUs takes\n"
+  "128 GPU-hours per hour; h means hours of one processor. All together, each run once:\n\n"
   "| size | runs | transitions | bytes | time |\n|---|---|---|---|---|\n";
 
 int main(void) {
