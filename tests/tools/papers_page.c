@@ -575,9 +575,9 @@ static const char intro[] =
 
 static const char costs_intro[] =
   "\n## Costs\n\n"
-  "Costs are those of [the cost model](experiments.md#costs), with level searches, evaluations and checkpoints: at full\n"
-  "size transitions, bytes on disk and time, with `--profile laptop` and `demo` runs and time. A run on 128 GPUs takes\n"
-  "128 GPU-hours per hour; h means hours of one processor. All together, each run once:\n\n"
+  "Costs are those of [the cost model](experiments.md#costs), with level searches, evaluations and checkpoints: at\n"
+  "full size transitions, bytes on disk and time, with `--profile laptop` and `demo` runs and time. A run on 128 GPUs\n"
+  "takes 128 GPU-hours per hour; h means hours of one processor. All together, each run once:\n\n"
   "| size | runs | transitions | bytes | time |\n|---|---|---|---|---|\n";
 
 int main(void) {
