@@ -306,15 +306,18 @@ static void test_queued_sapg(void **state) {
 static void test_queued_shards(void **state) {
   (void)state;
   compare_queued("algo.name=ppo", WITH(SHARDS(2), "ppo.normalize_advantage=minibatch", "ppo.kl_penalty=0.5"));
-  compare_queued("algo.name=ppo", WITH(SHARDS(4), "ppo.minibatch_by=environments"));
-  compare_queued("algo.name=ppo", WITH(SHARDS(2), "ppo.shuffle=blocks", "ppo.normalize_advantage=minibatch"));
-  compare_queued("algo.name=ppo", WITH(SHARDS(2), "ppo.shuffle=blocks", "ppo.minibatch_by=environments"));
-  compare_queued("algo.name=ppo", WITH(SHARDS(8), "ppo.shuffle=blocks", "ppo.minibatch_by=environments"));
-  compare_queued("algo.name=ppo", WITH(SHARDS(2), "ppo.shuffle=none"));
-  compare_queued("algo.name=ppo", WITH("ppo.shuffle=blocks"));
   compare_queued("algo.name=ppo_ewma", WITH(SHARDS(2), "ppo.ratio_cap=1.01", "net.sharing=shared",
                                             "env.actions=continuous", "net.action_head=tanh_affine"));
+  compare_queued("algo.name=ppo", WITH(SHARDS(8), "ppo.shuffle=blocks", "ppo.minibatch_by=environments"));
+  compare_queued("algo.name=ppo", WITH(SHARDS(2), "ppo.shuffle=blocks", "ppo.normalize_advantage=minibatch"));
   compare_queued("algo.name=pqn", WITH(SHARDS(2), "env.actions=discrete"));
+}
+static void test_shuffled_shards(void **state) {
+  (void)state;
+  compare_queued("algo.name=ppo", WITH(SHARDS(4), "ppo.minibatch_by=environments"));
+  compare_queued("algo.name=ppo", WITH(SHARDS(2), "ppo.shuffle=blocks", "ppo.minibatch_by=environments"));
+  compare_queued("algo.name=ppo", WITH(SHARDS(2), "ppo.shuffle=none"));
+  compare_queued("algo.name=ppo", WITH("ppo.shuffle=blocks"));
   compare_queued_as("algo.name=ppo", WITH(SHARDS(2)), 0, 10);
 }
 
@@ -511,6 +514,7 @@ int main(void) {
                                      cmocka_unit_test(test_sampled_logits),
                                      cmocka_unit_test(test_queued),
                                      cmocka_unit_test(test_queued_shards),
+                                     cmocka_unit_test(test_shuffled_shards),
                                      cmocka_unit_test(test_gpu_bf16),
                                      cmocka_unit_test(test_gpu_tf32),
                                      cmocka_unit_test(test_checkpoint),
