@@ -58,8 +58,7 @@ def rated(rates):
 
 def evaluated(first, last, count=EVALUATIONS):
     """Iterations after which a run that went from iteration `first` to its last one was evaluated."""
-    due = [i for i in range(first + 1, last + 1) if i * count // last > (i - 1) * count // last]
-    return [first] + due
+    return [i for i in range(first, last + 1) if i == 0 or i * count // last > (i - 1) * count // last]
 
 
 def restore_main(row, root):
