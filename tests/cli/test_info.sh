@@ -48,7 +48,7 @@ same "log.rows: means over the merged iterations" "$(query merged "SELECT group_
   WHERE name = 'info/distance'")" "2=2.5 4=2.5 6=2.5 8=2.5 10=2.5"
 
 # ---- limits
-tap_run "thousands of names" 0 "at most 64 numbers are" train many --set train.total_steps=192 --set env.task=gym/infos:Many-v0
+tap_run "hundreds of names, others in each step" 0 "at most 64 numbers are" train many --set train.total_steps=192 --set env.task=gym/infos:Many-v0
 same "62 are recorded, and success" "$(query many "SELECT max(n) FROM (SELECT count(*) AS n FROM metric GROUP BY iteration)")" 63
 same "which is the solve rate" "$(query many "SELECT min(solve_rate) FROM iteration")" 1.0
 

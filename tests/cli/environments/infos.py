@@ -44,13 +44,13 @@ class Infos(gymnasium.Env):
 
 
 class Many(Infos):
-    """Reports thousands of numbers, under other names in each step, and success last."""
+    """Reports hundreds of numbers, under other names in each step, and success last."""
 
     count = 0
 
     def info(self, ended):
-        Many.count += 2000
-        return {f"n{Many.count + i}": float(i) for i in range(2000)} | {"is_success": ended}
+        Many.count += 200
+        return {f"n{Many.count + i}": float(i) for i in range(200)} | {"is_success": ended}
 
 
 class Half(Infos):
