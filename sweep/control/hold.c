@@ -57,7 +57,7 @@ static int hold_on_slurm(const HoldOptions *options, const SweepSelection *selec
   SweepTasks tasks;
   int code = sweep_tasks_open(selection, true, &tasks);
   if (code == CORE_OK) code = sweep_tasks_hold(&tasks, !options->off);
-  for (size_t i = 0; i < selection->manifest.count && code == CORE_OK; i++) is_changed[i] |= tasks.has_run[i];
+  for (size_t i = 0; i < selection->manifest.count && code == CORE_OK; i++) is_changed[i] |= tasks.has_task[i];
   sweep_tasks_close(&tasks);
   return code;
 }

@@ -69,7 +69,7 @@ static int stop_runs_here(Stop *stop) {
 
   for (size_t i = 0; i < manifest->count && code == CORE_OK; i++) {
     StoreState state;
-    if (!selection->is_selected[i] || stop->tasks.has_run[i]) continue;
+    if (!selection->is_selected[i] || stop->tasks.has_task[i]) continue;
     code = store_run_state_read(selection->root, manifest->ids[i], true, &state);
     const bool is_running = code == CORE_OK && state.status == STORE_RUNNING;
     const bool is_waiting = stop->is_queued && sweep_queue_waits(&stop->request, manifest->ids[i], &state);
@@ -112,7 +112,7 @@ static int stop_sweep_here(Stop *stop) {
   for (size_t i = 0; i < selection->manifest.count && is_known; i++) {
     const char *id = selection->manifest.ids[i];
     StoreState state;
-    if (stop->tasks.has_run[i] || !sweep_id_set_find(&requested, id, NULL)) continue;
+    if (stop->tasks.has_task[i] || !sweep_id_set_find(&requested, id, NULL)) continue;
     if (store_run_state_read(selection->root, id, true, &state) != CORE_OK) continue;
     stop->is_stopped[i] = state.status == STORE_RUNNING || sweep_queue_waits(&stop->request, id, &state);
   }
@@ -131,7 +131,7 @@ static int count_running(const Stop *stop, size_t *running) {
   if (selection->is_whole_sweep && !has_executor) return CORE_OK;
   for (size_t i = 0; i < selection->manifest.count; i++) {
     StoreState state;
-    if (!stop->is_stopped[i] || stop->tasks.has_run[i]) continue;
+    if (!stop->is_stopped[i] || stop->tasks.has_task[i]) continue;
     TRY(store_run_state_read(selection->root, selection->manifest.ids[i], true, &state));
     /* A process that has written the run's end still has its lease for a moment. */
     *running += state.status == STORE_RUNNING || store_run_writer(selection->root, selection->manifest.ids[i]) != 0;
@@ -163,7 +163,7 @@ static int wait_until_stopped(Stop *stop) {
 static int cancel_tasks(Stop *stop) {
   TRY(sweep_tasks_open(stop->selection, false, &stop->tasks));
   TRY(sweep_tasks_cancel(&stop->tasks));
-  for (size_t i = 0; i < stop->selection->manifest.count; i++) stop->is_stopped[i] |= stop->tasks.has_run[i];
+  for (size_t i = 0; i < stop->selection->manifest.count; i++) stop->is_stopped[i] |= stop->tasks.has_task[i];
   return CORE_OK;
 }
 

@@ -1,4 +1,5 @@
-/* Finds the tasks of runs (job_map.h) and changes them in as few calls as possible (tasks.h). */
+/* Finds the tasks of the selected runs by the journal (job_map.h) and Slurm's queue, and cancels or holds them in as
+ * few calls as possible. sweep_tasks_open locks the journal, sweep_tasks_close unlocks it. */
 #include "sweep/control/tasks.h"
 
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 #include "sweep/cluster/journal.h"
 #include "sweep/status/cluster_status.h"
 
-static int list(const SweepTasks *tasks, SlurmTasks *listing) {
+/* Lists the sweep's tasks in Slurm's queue. */
+static int list_queue(const SweepTasks *tasks, SlurmTasks *listing) {
   const char *name = tasks->selection->name;
   return slurm_list(tasks->cluster, &(SlurmSelection){&name, 1, tasks->selection->root}, listing);
 }
@@ -20,17 +22,18 @@ static int compare_ids(const void *a, const void *b) {
   return (x->task > y->task) - (x->task < y->task);
 }
 
-/* Finds the tasks of the selected runs. */
-static void find_tasks(SweepTasks *tasks, bool waiting) {
+/* Finds the tasks of the selected runs: sorted, and each once, since runs may share a task. */
+static void find_tasks(SweepTasks *tasks, bool only_waiting) {
   const SweepSelection *selection = tasks->selection;
   size_t found = 0;
   tasks->ids = core_memory_allocate((selection->manifest.count + 1) * sizeof *tasks->ids);
+
   for (size_t i = 0; i < selection->manifest.count; i++) {
     const SweepJobMapEntry *entry = &tasks->job_map.entries[i];
     const SlurmTask *task = sweep_job_map_task(&tasks->job_map, entry);
     if (!selection->is_selected[i] || !task || slurm_state_is_over(task->state)) continue;
-    if (waiting && task->state != SLURM_PENDING) continue;
-    tasks->is_running |= task->state != SLURM_PENDING;
+    if (only_waiting && task->state != SLURM_PENDING) continue;
+    if (task->state != SLURM_PENDING) tasks->is_running = true;
     tasks->ids[found++] = sweep_job_map_task_id(entry);
   }
 
@@ -40,23 +43,24 @@ static void find_tasks(SweepTasks *tasks, bool waiting) {
       tasks->ids[tasks->count++] = tasks->ids[i];
 }
 
-static bool has_task(const SweepTasks *tasks, SlurmId id) {
+static bool contains(const SweepTasks *tasks, SlurmId id) {
   return id.job > 0 && bsearch(&id, tasks->ids, tasks->count, sizeof id, compare_ids);
 }
 
-int sweep_tasks_open(const SweepSelection *selection, bool waiting, SweepTasks *tasks) {
+int sweep_tasks_open(const SweepSelection *selection, bool only_waiting, SweepTasks *tasks) {
   *tasks = (SweepTasks){.selection = selection, .lock = -1};
-  tasks->has_run = core_memory_zero_allocate(selection->manifest.count + 1, sizeof *tasks->has_run);
+  tasks->has_task = core_memory_zero_allocate(selection->manifest.count + 1, sizeof *tasks->has_task);
   if (!selection->was_submitted) return CORE_OK;
+
   TRY(sweep_journal_lock(selection->root, selection->name, &tasks->lock));
   TRY(sweep_job_map_read(selection->root, &selection->manifest, &tasks->job_map));
   TRY(slurm_cluster_open("auto", &tasks->cluster, NULL));
-  TRY(list(tasks, &tasks->listing));
+  TRY(list_queue(tasks, &tasks->listing));
   sweep_job_map_join(selection->name, &tasks->job_map, &tasks->listing);
 
-  find_tasks(tasks, waiting);
+  find_tasks(tasks, only_waiting);
   for (size_t i = 0; i < tasks->job_map.count; i++)
-    tasks->has_run[i] = has_task(tasks, sweep_job_map_task_id(&tasks->job_map.entries[i]));
+    tasks->has_task[i] = contains(tasks, sweep_job_map_task_id(&tasks->job_map.entries[i]));
   return CORE_OK;
 }
 
@@ -65,7 +69,7 @@ void sweep_tasks_close(SweepTasks *tasks) {
   sweep_job_map_free(&tasks->job_map);
   slurm_tasks_free(&tasks->listing);
   free(tasks->ids);
-  free(tasks->has_run);
+  free(tasks->has_task);
   core_files_unlock(&tasks->lock);
 }
 
@@ -92,6 +96,7 @@ int sweep_tasks_cancel(const SweepTasks *tasks) {
   char message[512];
   size_t lines;
   if (tasks->count == 0) return CORE_OK;
+
   TRY(record_cancels(selection, &lines));
   const int code = slurm_cancel(tasks->cluster, tasks->ids, tasks->count);
   const SlurmFault fault = slurm_fault(tasks->cluster);
@@ -111,7 +116,8 @@ int sweep_tasks_hold(const SweepTasks *tasks, bool hold) {
   return code;
 }
 
-static bool has_row(const SlurmTask *row, SlurmId id) {
+/* Whether a row of Slurm's queue, which may stand for a range of an array, contains the task. */
+static bool row_contains(const SlurmTask *row, SlurmId id) {
   if (id.job != row->job || id.task < row->first || id.task > row->last) return false;
   return row->step <= 1 || (id.task - row->first) % row->step == 0;
 }
@@ -119,12 +125,12 @@ static bool has_row(const SlurmTask *row, SlurmId id) {
 int sweep_tasks_check_end(const SweepTasks *tasks, bool *has_ended) {
   SlurmTasks now = {0};
   *has_ended = true;
-  TRY(list(tasks, &now));
+  TRY(list_queue(tasks, &now));
   for (size_t r = 0; r < now.count; r++) {
     const SlurmTask *row = &now.rows[r];
     if (slurm_state_is_over(row->state)) continue;
     for (size_t i = 0; i < tasks->count; i++)
-      if (has_row(row, tasks->ids[i])) *has_ended = false;
+      if (row_contains(row, tasks->ids[i])) *has_ended = false;
   }
   slurm_tasks_free(&now);
   return CORE_OK;

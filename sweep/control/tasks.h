@@ -12,15 +12,16 @@ typedef struct SweepTasks {
   SlurmTasks listing;
   SlurmId *ids;              /* [count] tasks, sorted, each once */
   size_t count;
-  bool is_running;           /* whether one of them does not wait */
-  bool *has_run;             /* [manifest.count] whether a run is in one of them; runs that share a task are together */
+  bool is_running;           /* whether one of them has started */
+  bool *has_task;            /* [manifest.count] whether a run is in one of them, also one that shares a selected
+                              * run's task */
   int lock;                  /* the journal's */
 } SweepTasks;
 
-/* Locks the sweep's journal, and finds the tasks of the selected runs that are in Slurm's queue; waiting: only those
- * that have not started. A sweep that was never submitted to Slurm has none. CORE_FAIL: Slurm does not answer, or
+/* Locks the sweep's journal, and finds the tasks of the selected runs that are in Slurm's queue; only_waiting: only
+ * those that have not started. A sweep that was never submitted to Slurm has none. CORE_FAIL: Slurm does not answer, or
  * another process is submitting the sweep. Caller calls sweep_tasks_close, also after an error. */
-int sweep_tasks_open(const SweepSelection *selection, bool waiting, SweepTasks *tasks);
+int sweep_tasks_open(const SweepSelection *selection, bool only_waiting, SweepTasks *tasks);
 void sweep_tasks_close(SweepTasks *tasks);
 
 /* Cancels the tasks: running ones save a checkpoint and end. Records it in the journal. */
