@@ -1,4 +1,6 @@
-/* `analyze import`: the command, and what its readers share. */
+/* `analyze import`: the command, and what its readers share. A reader finds the runs, their settings and the names of
+ * their metrics; the options choose among the metrics and change the settings; import_write.c then has the reader pass
+ * on each run's records. */
 #include "analysis/import/import.h"
 
 #include <stdlib.h>
@@ -32,14 +34,14 @@ ImportRun *import_add_run(Import *import, const char *path, const char *label) {
   return run;
 }
 
-/* Makes a valid name of a setting; "": none is left. */
+/* Makes a valid name of a setting; "": `name` is empty. Adds a '_' to a taken name. */
 static void make_name(const char *name, size_t length, char valid[CORE_SCRIPT_NAME]) {
   size_t n = 0;
   for (size_t i = 0; i < length && n + 2 < CORE_SCRIPT_NAME; i++) {
     const char c = name[i];
-    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    const bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     valid[n] = c;
-    if (!is_letter && !(n > 0 && (c == '.' || c == '-'))) valid[n] = '_';
+    if (!is_word && !(n > 0 && (c == '.' || c == '-'))) valid[n] = '_';
     n++;
   }
   valid[n] = '\0';
@@ -80,35 +82,38 @@ static void remove_setting(ImportRun *run, size_t i) {
   run->settings[i] = run->settings[--run->setting_count];
 }
 
-int import_set_by_path(const ImportOptions *options, const char *path, const char *root, ImportRun *run) {
+/* Reads the setting {NAME} at *pattern from *text, and advances both. Its value ends where the text after the } begins;
+ * without such text it is the whole rest. */
+static int read_named(const ImportOptions *options, const char *path, const char **pattern, const char **text,
+                      ImportRun *run) {
+  const char *name = *pattern + 1, *close = strchr(name, '}');
+  if (!close) return core_error(CORE_USAGE, "--path %s: a { has no }", options->pattern);
+  const char *next = close + 1;
+  char literal[256], value[256];
+
+  snprintf(literal, sizeof literal, "%.*s", (int)strcspn(next, "{"), next);
+  const char *end = *literal ? strstr(*text, literal) : *text + strlen(*text);
+  if (!end) return core_error(CORE_USAGE, "--path %s: '%s' is not in %s", options->pattern, literal, path);
+
+  snprintf(value, sizeof value, "%.*s", (int)(end - *text), *text);
+  if (close > name) import_set(run, name, (size_t)(close - name), value, false);
+  *text = end;
+  *pattern = next;
+  return CORE_OK;
+}
+
+int import_set_by_path(const ImportOptions *options, const char *path, const char *operand, ImportRun *run) {
   if (!options->pattern) return CORE_OK;
-  const size_t root_length = strlen(root);
-  const char *text = strncmp(path, root, root_length) == 0 && path[root_length] ? path + root_length : path;
+  const size_t length = strlen(operand);
+  const char *text = strncmp(path, operand, length) == 0 && path[length] ? path + length : path;
   text += strspn(text, "/");
   const char *whole = text;
 
-  for (const char *c = options->pattern; *c;) {
-    if (*c != '{') {
-      if (*c++ != *text++)
-        return core_error(CORE_USAGE, "--path %s: does not match %s; write the part below the given directory, with "
-                          "{NAME} for a setting and {} for what is none", options->pattern, whole);
-      continue;
-    }
-
-    const char *close = strchr(c, '}');
-    if (!close) return core_error(CORE_USAGE, "--path %s: a { has no }", options->pattern);
-    char literal[256] = "";
-    const char *next = close + 1;
-    snprintf(literal, sizeof literal, "%.*s", (int)strcspn(next, "{"), next);
-    const char *end = *literal ? strstr(text, literal) : text + strlen(text);
-    if (!*next && end) end = text + strlen(text);
-    if (!end) return core_error(CORE_USAGE, "--path %s: '%s' is not in %s", options->pattern, literal, whole);
-
-    char value[256];
-    snprintf(value, sizeof value, "%.*s", (int)(end - text), text);
-    if (close > c + 1) import_set(run, c + 1, (size_t)(close - c - 1), value, false);
-    text = end;
-    c = next;
+  for (const char *pattern = options->pattern; *pattern;) {
+    if (*pattern == '{') TRY(read_named(options, whole, &pattern, &text, run));
+    else if (*pattern++ != *text++)
+      return core_error(CORE_USAGE, "--path %s: does not match %s; write the part below the given directory, with "
+                        "{NAME} for a setting and {} for what is none", options->pattern, whole);
   }
 
   if (!*text) return CORE_OK;
@@ -143,49 +148,55 @@ static bool has_ending(const char *path, const char *ending) {
   return length >= end && strcmp(path + length - end, ending) == 0;
 }
 
-static int walk(Walk *w, const char *directory, int depth);
-
-/* Visits a file, or walks a directory if `is_directory`; passes over the other kind. */
-static int walk_entry(Walk *w, const char *path, bool is_directory, int depth) {
+static int visit_file(Walk *w, const char *directory, const char *name) {
+  char path[CORE_PATH_MAX];
   struct stat status;
-  if (lstat(path, &status) != 0) return CORE_OK;
-  if (is_directory) return S_ISDIR(status.st_mode) && depth < DEPTH_MAX ? walk(w, path, depth + 1) : CORE_OK;
+  TRY(core_files_path(path, "%s/%s", directory, name));
   if (!has_ending(path, w->ending) || stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return CORE_OK;
   w->found++;
   return w->visit(w->context, path);
 }
 
-/* Walks a directory: first its files, then its directories. Links to directories are not followed, such as W&B's
- * latest-run. */
+static int walk(Walk *w, const char *directory, int depth);
+
+/* Walks a directory of a directory. Does not follow links, such as W&B's latest-run. */
+static int walk_below(Walk *w, const char *directory, const char *name, int depth) {
+  char path[CORE_PATH_MAX];
+  struct stat status;
+  TRY(core_files_path(path, "%s/%s", directory, name));
+  if (lstat(path, &status) != 0 || !S_ISDIR(status.st_mode) || depth == DEPTH_MAX) return CORE_OK;
+  return walk(w, path, depth + 1);
+}
+
+/* Walks a directory: first its files, then its directories. */
 static int walk(Walk *w, const char *directory, int depth) {
-  char **names, path[CORE_PATH_MAX];
+  char **names;
   size_t count;
   int code = CORE_OK;
   TRY(core_files_list(directory, &names, &count));
 
-  for (size_t i = 0; i < 2 * count; i++) {
-    if (code == CORE_OK) code = core_files_path(path, "%s/%s", directory, names[i % count]);
-    if (code == CORE_OK) code = walk_entry(w, path, i >= count, depth);
-  }
+  for (size_t i = 0; i < count && code == CORE_OK; i++) code = visit_file(w, directory, names[i]);
+  for (size_t i = 0; i < count && code == CORE_OK; i++) code = walk_below(w, directory, names[i], depth);
 
   for (size_t i = 0; i < count; i++) free(names[i]);
   free(names);
   return code;
 }
 
-int import_walk(const char *root, const char *ending, const char *what, int (*visit)(void *context, const char *path),
-                void *context) {
+int import_walk(const char *operand, const char *ending, const char *what,
+                int (*visit)(void *context, const char *path), void *context) {
   struct stat status;
-  if (stat(root, &status) != 0) return core_error_errno(CORE_FAIL, "cannot read %s", root);
-  if (!S_ISDIR(status.st_mode)) return visit(context, root);
+  if (stat(operand, &status) != 0) return core_error_errno(CORE_FAIL, "cannot read %s", operand);
+  if (!S_ISDIR(status.st_mode)) return visit(context, operand);
 
   Walk w = {ending, visit, context, 0};
-  TRY(walk(&w, root, 0));
-  return w.found ? CORE_OK : core_error(CORE_FAIL, "%s: contains no %s (%s)", root, what, ending);
+  TRY(walk(&w, operand, 0));
+  return w.found ? CORE_OK : core_error(CORE_FAIL, "%s: contains no %s (%s)", operand, what, ending);
 }
 
 /* ---- the step and the goal --------------------------------------------------------------------------------------- */
 
+/* Names that other tools use, the preferred ones first. */
 static const char *const steps[] = {"step", "global_step", "_step", "time/total_timesteps", "total_timesteps",
                                     "timesteps", "env_step", "frames", "iteration", NULL};
 static const char *const goals[] = {"solve_rate", "episode_return", "charts/episodic_return", "episodic_return",
@@ -209,6 +220,8 @@ static int choose_metrics(Import *import) {
   const ImportOptions *options = import->options;
   const char *step = options->step ? options->step : first_of(import, steps);
   const char *goal = options->goal ? options->goal : first_of(import, goals);
+
+  /* --goal may name the direction: "min loss", "max return". */
   const bool is_min = options->goal && strncmp(goal, "min ", 4) == 0;
   if (goal && (is_min || strncmp(goal, "max ", 4) == 0)) goal += 4;
 
@@ -223,7 +236,8 @@ static int choose_metrics(Import *import) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-static int apply_options(Import *import) {
+/* Applies --set and --drop to the settings of all runs. */
+static int change_settings(Import *import) {
   const ImportOptions *options = import->options;
   for (size_t r = 0; r < import->count; r++) {
     ImportRun *run = &import->runs[r];
@@ -238,16 +252,20 @@ static int apply_options(Import *import) {
   return CORE_OK;
 }
 
-static int answer(void *given, const char **operands, size_t count) {
+static const ImportReader *find_reader(const char *kind) {
   static const ImportReader *const readers[] = {&import_csv, &import_tensorboard, &import_wandb};
+  for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+    if (strcmp(kind, readers[i]->kind) == 0) return readers[i];
+  return NULL;
+}
+
+static int answer(void *given, const char **operands, size_t count) {
   const ImportOptions *options = given;
-  const ImportReader *reader = NULL;
+  const ImportReader *reader = find_reader(operands[0]);
   Import import = {.options = options};
   char root[CORE_PATH_MAX];
   bool is_new;
 
-  for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
-    if (strcmp(operands[0], readers[i]->kind) == 0) reader = readers[i];
   if (!reader) return core_error(CORE_USAGE, "%s: expected wandb, tensorboard or csv", operands[0]);
   if (!options->sweep) return core_error(CORE_USAGE, "missing --sweep NAME: the sweep that the runs become");
   TRY(core_text_check_name(options->sweep, "sweep"));
@@ -258,7 +276,7 @@ static int answer(void *given, const char **operands, size_t count) {
   for (size_t i = 1; i < count && code == CORE_OK; i++) code = reader->find(&import, operands[i]);
   if (code == CORE_OK && import.count == 0) code = core_error(CORE_FAIL, "no %s with a record", reader->source);
   if (code == CORE_OK) code = choose_metrics(&import);
-  if (code == CORE_OK) code = apply_options(&import);
+  if (code == CORE_OK) code = change_settings(&import);
   if (code == CORE_OK) code = import_write(root, reader, &import);
   import_free(&import);
   return code;

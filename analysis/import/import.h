@@ -44,9 +44,9 @@ typedef struct Import {
 
 typedef struct ImportReader {
   const char *kind, *source; /* "csv", "tables" */
-  /* Adds the runs of a file, or of all files below a directory. root: the path as the user gave it. CORE_FAIL: a file
-   * cannot be read; CORE_USAGE: it is of another kind. */
-  int (*find)(Import *import, const char *root);
+  /* Adds the runs of a file, or of all files below a directory. operand: the path as the user gave it. CORE_FAIL: a
+   * file cannot be read; CORE_USAGE: it is of another kind. */
+  int (*find)(Import *import, const char *operand);
   /* Passes the records of a run on. home: its directory in the workspace. */
   int (*read)(const Import *import, const ImportRun *run, const char *home, ProgramSink *sink);
 } ImportReader;
@@ -58,16 +58,18 @@ ImportRun *import_add_run(Import *import, const char *path, const char *label);
 /* Adds a setting, or replaces its value. Names become those of settings (letters, digits, '.', '_' and '-'), and values
  * one line of text. */
 void import_set(ImportRun *run, const char *name, size_t name_length, const char *value, bool is_text);
-/* Adds the settings in a path by --path: "{env}__{seed}" in "Ant__3". CORE_USAGE: the path is of another form. */
-int import_set_by_path(const ImportOptions *options, const char *path, const char *root, ImportRun *run);
+/* Adds the settings in a path below the operand by --path: "{env}__{seed}" in "Ant__3". CORE_USAGE: the path is of
+ * another form. */
+int import_set_by_path(const ImportOptions *options, const char *path, const char *operand, ImportRun *run);
 void import_free(Import *import);
 
-/* Calls visit with each file below `root` whose name ends with `ending` (or is `root` itself), sorted by path, at most
- * eight levels deep. CORE_FAIL: `root` cannot be read, or has no such file. */
-int import_walk(const char *root, const char *ending, const char *what, int (*visit)(void *context, const char *path),
-                void *context);
+/* Calls visit with each file below `operand` whose name ends with `ending` (or is `operand` itself), at most eight
+ * levels deep: a directory's files by name, then those of its directories. CORE_FAIL: `operand` cannot be read, or has
+ * no such file. */
+int import_walk(const char *operand, const char *ending, const char *what,
+                int (*visit)(void *context, const char *path), void *context);
 
-/* Writes the runs into the workspace and results.db, and prints what was imported. */
+/* Writes the runs into the workspace at `root` and into results.db, and prints what was imported. */
 int import_write(const char *root, const ImportReader *reader, Import *import);
 
 #endif

@@ -110,7 +110,7 @@ static void add_line(ImportRun *run, long offset) {
 }
 
 /* Reads which lines belong to which run, and the names of columns with numbers. */
-static int find_lines(Import *import, const char *path, const char *root, Table *table) {
+static int find_lines(Import *import, const char *path, const char *operand, Table *table) {
   const size_t first = import->count;
   for (;;) {
     const long offset = ftell(table->file);
@@ -128,25 +128,25 @@ static int find_lines(Import *import, const char *path, const char *root, Table 
         program_names_add(&import->names, name, strlen(name));
     }
     program_csv_fields_free(&fields);
-    if (import->count > count) TRY(import_set_by_path(import->options, path, root, run));
+    if (import->count > count) TRY(import_set_by_path(import->options, path, operand, run));
   }
   return CORE_OK;
 }
 
-typedef struct Search { Import *import; const char *root; } Search;
+typedef struct Search { Import *import; const char *operand; } Search;
 
 static int find_table(void *context, const char *path) {
   const Search *search = context;
   Table table = {0};
   int code = open_table(search->import->options, path, &table);
-  if (code == CORE_OK) code = find_lines(search->import, path, search->root, &table);
+  if (code == CORE_OK) code = find_lines(search->import, path, search->operand, &table);
   close_table(&table);
   return code;
 }
 
-static int find(Import *import, const char *root) {
-  Search search = {import, root};
-  return import_walk(root, ".csv", "table", find_table, &search);
+static int find(Import *import, const char *operand) {
+  Search search = {import, operand};
+  return import_walk(operand, ".csv", "table", find_table, &search);
 }
 
 static void emit_line(const Table *table, const ProgramCsvFields *fields, ProgramSeries *series, ProgramSink *sink) {

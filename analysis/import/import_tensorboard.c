@@ -129,7 +129,7 @@ static int scan_file(Import *import, ImportRun *run, const char *path) {
   return CORE_OK;
 }
 
-typedef struct Search { Import *import; const char *root; } Search;
+typedef struct Search { Import *import; const char *operand; } Search;
 
 /* Adds a file to the run of its directory, or of one above it. */
 static int add_file(void *context, const char *path) {
@@ -148,19 +148,19 @@ static int add_file(void *context, const char *path) {
   char directory[CORE_PATH_MAX];
   TRY(core_files_parent(path, directory, NULL));
   run = import_add_run(import, directory, directory);
-  TRY(import_set_by_path(import->options, directory, search->root, run));
+  TRY(import_set_by_path(import->options, directory, search->operand, run));
   return scan_file(import, run, path);
 }
 
-static int find(Import *import, const char *root) {
+static int find(Import *import, const char *operand) {
   const size_t first = import->count;
   struct stat status;
-  if (stat(root, &status) == 0 && !S_ISDIR(status.st_mode))
-    return core_error(CORE_USAGE, "%s: expected a directory with event files", root);
-  Search search = {import, root};
-  TRY(import_walk(root, "", "event files of TensorBoard", add_file, &search));
+  if (stat(operand, &status) == 0 && !S_ISDIR(status.st_mode))
+    return core_error(CORE_USAGE, "%s: expected a directory with event files", operand);
+  Search search = {import, operand};
+  TRY(import_walk(operand, "", "event files of TensorBoard", add_file, &search));
   if (import->count == first)
-    return core_error(CORE_FAIL, "%s: contains no event file of TensorBoard (*%s*)", root, infix);
+    return core_error(CORE_FAIL, "%s: contains no event file of TensorBoard (*%s*)", operand, infix);
   program_names_add(&import->names, "step", strlen("step"));
   return CORE_OK;
 }

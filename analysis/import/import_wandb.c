@@ -118,7 +118,7 @@ static void read_items(const CoreProtobufField *message, uint64_t number, char s
 
 /* ---- the configuration ------------------------------------------------------------------------------------------- */
 
-typedef struct Search { Import *import; ImportRun *run; const char *root; bool has_history; } Search;
+typedef struct Search { Import *import; ImportRun *run; const char *operand; bool has_history; } Search;
 
 /* Sets a value of the configuration; nested ones as "net.width". W&B's own begin with '_'. */
 static void set_value(void *context, const char *name, const json_t *value) {
@@ -182,13 +182,13 @@ static void scan_record(void *context, const CoreProtobufField *record) {
 static int find_file(void *context, const char *path) {
   Search *search = context;
   search->run = import_add_run(search->import, path, path);
-  TRY(import_set_by_path(search->import->options, path, search->root, search->run));
+  TRY(import_set_by_path(search->import->options, path, search->operand, search->run));
   return read_file(path, scan_record, search);
 }
 
-static int find(Import *import, const char *root) {
-  Search search = {.import = import, .root = root};
-  return import_walk(root, ".wandb", "run of Weights & Biases", find_file, &search);
+static int find(Import *import, const char *operand) {
+  Search search = {.import = import, .operand = operand};
+  return import_walk(operand, ".wandb", "run of Weights & Biases", find_file, &search);
 }
 
 /* ---- the history ------------------------------------------------------------------------------------------------- */
