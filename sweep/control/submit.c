@@ -1,6 +1,12 @@
 /* `sweep submit`: records the manifest and the runs, then submits the missing runs to Slurm (launch.c) or, without
  * Slurm, to the local executor. Safe to repeat: finished runs stay, missing and failed ones are started, interrupted
- * ones resume from their checkpoints. */
+ * ones resume from their checkpoints.
+ *
+ *   submit_waves           --wait: every wave of a search; otherwise, and without a search: once
+ *     submit_wave          proposes trials, expands the grid and checks its runs
+ *       submit_runs        records the runs in the manifest and in results.db
+ *         submit_here      starts the executor, or
+ *         submit_to_slurm  submits job arrays; --wait: repeatedly, until none of the runs waits for the job limit */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,14 +46,13 @@ typedef struct SubmitOptions {
   int64_t jobs;              /* 0: not set */
   const char *seeds;         /* NULL: no new seeds */
   SweepResubmission again;   /* chosen runs; none: all */
-  bool is_on_cluster;        /* the last submission went to Slurm */
-  bool keep_failed;          /* leave failed runs alone: from the second wave of a search on */
   SweepOutput output;
 } SubmitOptions;
 
 /* A sweep to submit, and where to. */
 typedef struct Submission {
-  SubmitOptions *options;
+  const SubmitOptions *options;
+  bool is_first_wave;        /* later waves leave failed runs alone, and restart none */
   const SweepSpec *spec;
   const SlurmSettings *settings;
   const SweepResources *resources;
@@ -56,6 +61,7 @@ typedef struct Submission {
   const SweepGrid *part;     /* runs that --where selects */
 } Submission;
 
+/* Whether the user has chosen runs: by name, --failed or --by-rule. */
 static bool is_chosen(const SubmitOptions *options) { return sweep_resubmission_is_requested(&options->again); }
 
 /* ---- this machine ------------------------------------------------------------------------------------------------ */
@@ -199,9 +205,9 @@ static int launch_once(const Submission *s, const SweepManifest *manifest, int64
                               .cluster = s->cluster,
                               .settings = s->settings,
                               .resources = s->resources,
-                              .force = options->force && !options->keep_failed, /* in the first wave only */
+                              .force = options->force && s->is_first_wave,
                               .forced_before_batch = first_batch,
-                              .keep_failed = options->keep_failed,
+                              .keep_failed = !s->is_first_wave,
                               .resume_stopped = is_chosen(options),
                               .out = options->output.out,
                               .held = options->hold};
@@ -222,8 +228,8 @@ static int launch_once(const Submission *s, const SweepManifest *manifest, int64
   return CORE_OK;
 }
 
-static int report_waiting(const Submission *s, size_t waiting) {
-  if (s->options->force && !s->options->keep_failed)
+static int job_limit_error(const Submission *s, size_t waiting) {
+  if (s->options->force && s->is_first_wave)
     return core_error(CORE_REQUEUE, "%zu runs are not submitted yet: the job limit is reached; restart them with sweep "
                       "submit %s RUN --force when some jobs have ended, or use sweep submit --force --wait", waiting,
                       s->spec->name);
@@ -236,13 +242,15 @@ static int report_waiting(const Submission *s, size_t waiting) {
 static int submit_to_slurm(const Submission *s, const SweepManifest *manifest) {
   const SubmitOptions *options = s->options;
   int64_t first_batch = 0;
+
   for (;;) {
     SweepLaunchResult result;
     TRY(launch_once(s, manifest, first_batch, &result));
-    if (result.waiting > 0 && !options->wait) return report_waiting(s, result.waiting);
-    if (!options->wait) return CORE_OK;
-    const bool is_queue_full = result.waiting > 0 && result.submitted + result.runs[SWEEP_QUEUED] == 0;
-    if (is_queue_full) sleep(ROOM_POLL_S); /* with other jobs of this user */
+    if (!options->wait) return result.waiting > 0 ? job_limit_error(s, result.waiting) : CORE_OK;
+
+    /* Other jobs of this user may fill the queue; then there is none of this sweep to wait for. */
+    const bool is_full_of_others = result.waiting > 0 && result.submitted + result.runs[SWEEP_QUEUED] == 0;
+    if (is_full_of_others) sleep(ROOM_POLL_S);
     const int code = sweep_wait_on_slurm(options->common.root, s->part, options->output.out);
     if (result.waiting == 0 || code == CORE_FAIL) return code;
     if (first_batch == 0) first_batch = result.batch;
@@ -302,18 +310,19 @@ out:
   return code;
 }
 
-/* Checks the runs now, since a batch system would report an error only after a night in the queue. */
-static int check(const Submission *s) {
+/* Checks the runs now, since a batch system would report an error only after a night in the queue. With --trust and
+ * --keep, also records what the user accepts. */
+static int check_runs(const Submission *s) {
   const SubmitOptions *options = s->options;
   SweepCheckSummary checked;
   const bool is_on_cluster = s->cluster != NULL;
   const SweepCheckOptions request = {.root = options->common.root, .resources = is_on_cluster ? s->resources : NULL,
-                              .in_root = is_on_cluster};
+                                     .in_root = is_on_cluster};
+  const SweepCodeChoice choice = {.trust = options->trust, .force = options->force, .keep = options->keep,
+                                  .out = options->output.out};
 
   TRY(sweep_searches_check(s->part));
   TRY(sweep_duplicates_check(s->part));
-  const SweepCodeChoice choice = {.trust = options->trust, .force = options->force, .keep = options->keep,
-                                  .out = options->output.out};
   TRY(sweep_code_admit(options->common.root, s->part, &choice));
 
   if (options->no_check) return CORE_OK;
@@ -388,7 +397,11 @@ static int choose_runs(SubmitOptions *options, const SweepSpec *spec, size_t *co
   return CORE_OK;
 }
 
-static int submit_once(SubmitOptions *options, SweepSpec *spec) {
+/* ---- waves ------------------------------------------------------------------------------------------------------- */
+
+/* Submits the runs of the trials so far. *is_on_cluster: whether they go to Slurm; unchanged where an error comes
+ * first. */
+static int submit_wave(const SubmitOptions *options, SweepSpec *spec, bool is_first, bool *is_on_cluster) {
   SweepGrid grid, part;
   SweepResources resources = {0};
   SlurmSettings settings = slurm_settings_default();
@@ -397,10 +410,10 @@ static int submit_once(SubmitOptions *options, SweepSpec *spec) {
   TRY(sweep_spec_slurm(spec, &settings));
   TRY(propose(options, spec));
   TRY(choose_cluster(options, &settings, &cluster));
-  options->is_on_cluster = cluster != NULL;
+  *is_on_cluster = cluster != NULL;
   const bool is_here = !cluster && !options->no_start;
-  const Submission s = {.options = options, .spec = spec, .settings = &settings, .resources = &resources,
-                        .cluster = cluster, .grid = &grid, .part = &part};
+  const Submission s = {.options = options, .is_first_wave = is_first, .spec = spec, .settings = &settings,
+                        .resources = &resources, .cluster = cluster, .grid = &grid, .part = &part};
 
   int code = sweep_grid_expand(spec, &grid);
   if (code == CORE_OK) {
@@ -408,7 +421,7 @@ static int submit_once(SubmitOptions *options, SweepSpec *spec) {
     if (code == CORE_OK && is_here) code = sweep_where_check_here(options->common.root, &grid, &part);
     if (code == CORE_OK) code = sweep_resources_make(&part, &resources);
     if (code == CORE_OK && is_chosen(options)) code = change_resources(&s, &resources);
-    if (code == CORE_OK) code = check(&s);
+    if (code == CORE_OK) code = check_runs(&s);
     if (code == CORE_OK) code = submit_runs(&s);
     sweep_resources_free(&resources);
     sweep_where_free(&part);
@@ -424,21 +437,24 @@ static int submit_once(SubmitOptions *options, SweepSpec *spec) {
  * and submitted waves meanwhile. */
 static int submit_waves(SubmitOptions *options, SweepSpec *spec) {
   size_t chosen = 0;
+  bool is_on_cluster = false;
   if (options->same_environment)
     sweep_environment_apply(options->common.root, spec->name, SWEEP_ENVIRONMENT_REPLACE);
   if (is_chosen(options)) TRY(choose_runs(options, spec, &chosen));
   if (is_chosen(options) && chosen == 0) return CORE_OK;
 
-  int code = submit_once(options, spec);
-  bool has_more = options->wait && options->is_on_cluster && !is_chosen(options);
+  int code = submit_wave(options, spec, true, &is_on_cluster);
+  bool has_more = options->wait && is_on_cluster && !is_chosen(options);
   while (has_more && (code == CORE_OK || code == CORE_FAIL) && sweep_spec_is_open(spec)) {
     const int wave_code = code;
     const size_t old_trials = count_trials(spec);
     char message[1024];
     snprintf(message, sizeof message, "%s", core_error_message());
-    options->keep_failed = true;
-    code = submit_once(options, spec);
-    has_more = options->is_on_cluster && count_trials(spec) > old_trials;
+
+    code = submit_wave(options, spec, false, &is_on_cluster);
+    has_more = is_on_cluster && count_trials(spec) > old_trials;
+
+    /* A wave without new trials succeeds although runs of the one before have failed, whose error stands. */
     if (!has_more && code == CORE_OK && wave_code != CORE_OK) code = core_error(wave_code, "%s", message);
   }
   return code;
