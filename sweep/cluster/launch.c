@@ -1,6 +1,15 @@
 /* Submission. Its order makes it exact: lock, resolve unconfirmed arrays, select the runs, write the batch, and then
  * for each array: journal "ask", call Slurm, journal the answer. If it is killed between any two of these steps, the
- * next call finds in the journal and in Slurm's queue what was accepted, and submits the rest. */
+ * next call finds in the journal and in Slurm's queue what was accepted, and submits the rest.
+ *
+ *   an array is   its last line   what follows
+ *   REQUESTED     ask             took or refused; if the answer is lost, the next submission writes took or gone
+ *   ACCEPTED      took            its tasks do its runs; those that are then left go to a new batch
+ *   REJECTED      refused         its runs go to a new batch
+ *   LOST          gone            its runs go to a new batch; a task that starts nevertheless exits (task.c)
+ *
+ * Only the holder of the journal's lock writes these lines. A task of a REQUESTED array does its runs: Slurm has
+ * accepted it. When a submission selects runs, none of the arrays is REQUESTED any more. */
 #include "sweep/cluster/launch.h"
 
 #include <stdlib.h>
@@ -14,10 +23,10 @@
 #include "sweep/cluster/record.h"
 #include "sweep/cluster/submission.h"
 #include "sweep/local/notify.h"
-#include "sweep/supervise/run_memory.h"
-#include "sweep/spec/markers.h"
 #include "sweep/spec/id_set.h"
+#include "sweep/spec/markers.h"
 #include "sweep/spec/trust.h"
+#include "sweep/supervise/run_memory.h"
 
 enum { ARRAYS_LISTED_MAX = 20 }; /* maximum arrays per batch for which each job is printed */
 
@@ -44,8 +53,9 @@ static bool is_forced(const SweepSubmission *s, size_t index) {
   return s->launch->force && (before == 0 || !array || array->batch < before);
 }
 
-/* Whether the run ran out of memory and this submission would give it no more. Records the exceeded limit. */
-static int check_exhausted(const SweepSubmission *s, const char *id, size_t index, size_t set, bool *is_exhausted) {
+/* Sets *is_exhausted if the run ran out of memory and this submission would give it no more. Records the limit that it
+ * exceeded, on which the recommended one is based (run_memory.h). */
+static int check_memory(const SweepSubmission *s, const char *id, size_t index, size_t set, bool *is_exhausted) {
   const SweepLaunch *launch = s->launch;
   SweepRecord record;
   bool has_record;
@@ -79,19 +89,85 @@ static int classify_run(const SweepSubmission *s, const char *id, size_t index, 
   if (!evidence.is_queued && store_run_state_read(s->launch->root, id, true, &state) != CORE_OK)
     core_warn("%s", core_error_message());
   evidence.status = state.status;
+
   *condition = sweep_condition_before_start(&evidence);
   if (*condition != SWEEP_NOT_SUBMITTED || state.status == STORE_PENDING) return CORE_OK;
+
   bool is_exhausted;
-  TRY(check_exhausted(s, id, index, set, &is_exhausted));
+  TRY(check_memory(s, id, index, set, &is_exhausted));
   if (is_exhausted) *condition = SWEEP_OUT_OF_MEMORY;
+  return CORE_OK;
+}
+
+/* Selects the runs of the grid that nothing keeps from being submitted, and counts the others by the reason. */
+static int select_from_grid(SweepSubmission *s) {
+  const SweepGrid *grid = s->grid;
+  const SweepResources *resources = s->launch->resources;
+  SweepIdSet manifest_ids = {0};
+  int code = CORE_OK;
+  sweep_id_set_add_all(&manifest_ids, (const char(*)[CORE_RUN_ID])s->manifest->ids, s->manifest->count);
+
+  for (size_t i = 0; i < grid->runs; i++) {
+    size_t index;
+    SweepCondition condition;
+    CORE_CHECK(sweep_id_set_find(&manifest_ids, grid->ids[i], &index)); /* the manifest was merged with this grid */
+    const size_t set = resources ? sweep_resources_of_run(resources, grid, i) : 0;
+    code = classify_run(s, grid->ids[i], index, set, &condition);
+    if (code != CORE_OK) break;
+
+    s->result->runs[condition]++;
+    if (condition == SWEEP_NOT_SUBMITTED)
+      s->runs[s->count++] =
+        (SweepPendingRun){.index = (int64_t)index, .id = grid->ids[i], .grid_index = i, .set = set};
+  }
+
+  sweep_id_set_free(&manifest_ids);
+  return code;
+}
+
+/* Selects earlier submitted runs, by manifest index, except those that are in the queue. */
+static int select_submitted(SweepSubmission *s, const int64_t *indices, size_t count) {
+  const SweepLaunch *launch = s->launch;
+  for (size_t i = 0; i < count; i++) {
+    const char *id = s->manifest->ids[indices[i]];
+    const SweepJobMapEntry *entry = &s->job_map.entries[indices[i]];
+    if (is_queued(s, (size_t)indices[i])) {
+      s->result->runs[SWEEP_QUEUED]++;
+      continue;
+    }
+    if (!entry->array)
+      return core_error(CORE_USAGE, "run %s was never submitted; submit it with sweep submit", id);
+    if (submits(launch) && !s->job_map.batches[entry->batch].is_own)
+      return core_error(CORE_USAGE, "run %s was submitted by another user; submit it with sweep submit", id);
+
+    s->result->runs[SWEEP_NOT_SUBMITTED]++;
+    s->runs[s->count++] = (SweepPendingRun){.index = indices[i],
+                                            .id = id,
+                                            .source = &s->job_map.batches[entry->batch],
+                                            .line = entry->line,
+                                            .set = launch->run_sets ? launch->run_sets[i] : 0};
+  }
   return CORE_OK;
 }
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-/* Submits one array between two lines of the journal. *job is 0 if Slurm did not accept it. */
-static int submit_array(SweepSubmission *s, const SweepSplit *split, int64_t array, const SlurmJob *request,
-                        int64_t *job) {
+/* Makes the job of an array. The caller calls free_job, also after an error. */
+static int make_job(const SweepSubmission *s, const SweepPendingBatch *batch, int64_t array, SweepWait *wait,
+                    SweepArrayJob *job) {
+  *wait = (SweepWait){0};
+  sweep_submission_find_waits(s, batch, array, wait);
+  return sweep_split_job(&batch->split, array, wait, job);
+}
+
+static void free_job(SweepWait *wait, SweepArrayJob *job) {
+  core_text_free(&job->script);
+  sweep_wait_free(wait);
+}
+
+/* Requests an array from Slurm between two lines of the journal. *job is 0 if Slurm did not accept it. */
+static int request_array(SweepSubmission *s, const SweepSplit *split, int64_t array, const SlurmJob *request,
+                         int64_t *job) {
   const SweepLaunch *launch = s->launch;
   SweepLaunchResult *result = s->result;
   *job = 0;
@@ -114,8 +190,17 @@ static int submit_array(SweepSubmission *s, const SweepSplit *split, int64_t arr
   return core_error(CORE_FAIL, "%s", result->rejection);
 }
 
-/* Prints when and where Slurm would start the array. */
-static int test_array(const SweepSubmission *s, const SlurmJob *request) {
+static int submit_array(SweepSubmission *s, SweepPendingBatch *batch, int64_t array) {
+  SweepWait wait;
+  SweepArrayJob job;
+  int code = make_job(s, batch, array, &wait, &job);
+  if (code == CORE_OK) code = request_array(s, &batch->split, array, &job.job, &batch->jobs[array]);
+  free_job(&wait, &job);
+  return code;
+}
+
+/* Prints when and where Slurm would start the job. */
+static int print_forecast(const SweepSubmission *s, const SlurmJob *request) {
   char date[32] = "";
   SlurmForecast forecast;
   struct tm local;
@@ -127,25 +212,24 @@ static int test_array(const SweepSubmission *s, const SlurmJob *request) {
   return CORE_OK;
 }
 
-/* Submits, tests or previews one array of a batch. */
-static int process_array(SweepSubmission *s, SweepPendingBatch *batch, int64_t array) {
-  SweepPreview *preview = s->launch->preview;
-  SweepWait wait = {0};
+static int test_array(const SweepSubmission *s, const SweepPendingBatch *batch, int64_t array) {
+  SweepWait wait;
   SweepArrayJob job;
-  if (s->launch->mode == SWEEP_LAUNCH_PREVIEW && preview->arrays++ != preview->array) return CORE_OK;
+  int code = make_job(s, batch, array, &wait, &job);
+  if (code == CORE_OK) code = print_forecast(s, &job.job);
+  free_job(&wait, &job);
+  return code;
+}
 
-  sweep_submission_find_waits(s, batch, array, &wait);
-  int code = sweep_split_job(&batch->split, array, &wait, &job);
-  if (code == CORE_OK) {
-    switch (s->launch->mode) {
-      case SWEEP_LAUNCH_SUBMIT: code = submit_array(s, &batch->split, array, &job.job, &batch->jobs[array]); break;
-      case SWEEP_LAUNCH_TEST_ONLY: code = test_array(s, &job.job); break;
-      case SWEEP_LAUNCH_PREVIEW: core_text_append(&preview->script, core_text_string(&job.script)); break;
-    }
-  }
-
-  core_text_free(&job.script);
-  sweep_wait_free(&wait);
+/* Counts the array, and appends its script if it is the one to preview. */
+static int preview_array(const SweepSubmission *s, const SweepPendingBatch *batch, int64_t array) {
+  SweepPreview *preview = s->launch->preview;
+  SweepWait wait;
+  SweepArrayJob job;
+  if (preview->arrays++ != preview->array) return CORE_OK;
+  const int code = make_job(s, batch, array, &wait, &job);
+  if (code == CORE_OK) core_text_append(&preview->script, core_text_string(&job.script));
+  free_job(&wait, &job);
   return code;
 }
 
@@ -196,8 +280,10 @@ static bool reserve_room(SweepSubmission *s, const SweepSplit *split, int64_t ar
 
 static int submit_arrays(SweepSubmission *s, SweepPendingBatch *batch) {
   const SweepSplit *split = &batch->split;
-  for (int64_t array = 0; array < split->arrays && reserve_room(s, split, array); array++) {
-    TRY(process_array(s, batch, array));
+  for (int64_t array = 0; array < split->arrays; array++) {
+    if (!reserve_room(s, split, array)) break;
+    TRY(submit_array(s, batch, array));
+
     s->result->submitted += sweep_split_runs(split, array);
     s->result->arrays++;
     if (split->arrays <= ARRAYS_LISTED_MAX)
@@ -207,8 +293,8 @@ static int submit_arrays(SweepSubmission *s, SweepPendingBatch *batch) {
   return CORE_OK;
 }
 
-static int preview_arrays(SweepSubmission *s, SweepPendingBatch *batch) {
-  for (int64_t array = 0; array < batch->split.arrays; array++) TRY(process_array(s, batch, array));
+static int preview_arrays(const SweepSubmission *s, const SweepPendingBatch *batch) {
+  for (int64_t array = 0; array < batch->split.arrays; array++) TRY(preview_array(s, batch, array));
   return CORE_OK;
 }
 
@@ -226,7 +312,7 @@ static int launch_batch(SweepSubmission *s, SweepPendingBatch *batch, int64_t nu
 
   switch (launch->mode) {
     case SWEEP_LAUNCH_SUBMIT: return submit_arrays(s, batch);
-    case SWEEP_LAUNCH_TEST_ONLY: return process_array(s, batch, 0);
+    case SWEEP_LAUNCH_TEST_ONLY: return test_array(s, batch, 0);
     case SWEEP_LAUNCH_PREVIEW: return preview_arrays(s, batch);
   }
   return CORE_OK;
@@ -265,6 +351,7 @@ static int check_batches(const SweepSubmission *s) {
   return CORE_OK;
 }
 
+/* Launches the selected runs: batch after batch, parents before children. */
 static int launch_batches(SweepSubmission *s) {
   const SweepLaunch *launch = s->launch;
   SweepLaunchResult *result = s->result;
@@ -289,24 +376,28 @@ static int launch_batches(SweepSubmission *s) {
   return code;
 }
 
-/* ---- the two entry points ---------------------------------------------------------------------------------------- */
+/* ---- submissions ------------------------------------------------------------------------------------------------- */
 
-static int begin(SweepSubmission *s, int *lock) {
+/* Takes the journal's lock if this launch submits, and reads what the journal, the account and the queue have. The
+ * caller calls close_submission, also after an error. */
+static int open_submission(SweepSubmission *s, size_t runs_max) {
   const SweepLaunch *launch = s->launch;
-  *lock = -1;
-  if (submits(launch)) TRY(sweep_journal_lock(launch->root, launch->name, lock));
+  s->runs = core_memory_allocate((runs_max + 1) * sizeof *s->runs);
+  if (submits(launch)) TRY(sweep_journal_lock(launch->root, launch->name, &s->lock));
   TRY(sweep_job_map_read(launch->root, s->manifest, &s->job_map));
   s->result->batch = s->job_map.journal.batches + 1;
   if (!launch->cluster) return CORE_OK;
+
   TRY(slurm_limits(launch->cluster, &s->limits));
   TRY(slurm_allowance(launch->cluster, launch->settings->account, launch->settings->qos, &s->allowance));
   s->submit_room = s->allowance.submit_room;
+
   if (submits(launch)) TRY(sweep_submission_reconcile(s));
   else TRY(sweep_submission_read_queue(s));
   return sweep_submission_find_after(s);
 }
 
-static void end(SweepSubmission *s, int *lock) {
+static void close_submission(SweepSubmission *s) {
   for (size_t b = 0; b < s->batch_count; b++) free(s->batches[b].jobs);
   free(s->batches);
   free(s->runs);
@@ -314,77 +405,34 @@ static void end(SweepSubmission *s, int *lock) {
   slurm_tasks_free(&s->queue);
   sweep_wait_free(&s->after);
   sweep_stop_log_free(&s->stops);
-  core_files_unlock(lock);
+  core_files_unlock(&s->lock);
 }
 
 int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const SweepManifest *manifest,
                       SweepLaunchResult *result) {
   *result = (SweepLaunchResult){0};
-  SweepSubmission s = {.launch = launch, .manifest = manifest, .grid = grid, .result = result, .submit_room = -1};
-  SweepIdSet manifest_ids = {0};
-  int lock, code;
+  SweepSubmission s = {
+    .launch = launch, .manifest = manifest, .grid = grid, .result = result, .submit_room = -1, .lock = -1};
 
-  s.runs = core_memory_allocate((grid->runs + 1) * sizeof *s.runs);
-  sweep_id_set_add_all(&manifest_ids, (const char(*)[CORE_RUN_ID])manifest->ids, manifest->count);
-  TRY_GOTO(code, out, begin(&s, &lock));
-  if (submits(launch)) TRY_GOTO(code, out, sweep_trust_check(launch->root, grid->spec));
-  if (grid->spec->stop.rule != SWEEP_STOP_NONE)
-    TRY_GOTO(code, out, sweep_stop_log_read(launch->root, launch->name, &s.stops));
-
-  for (size_t i = 0; i < grid->runs; i++) {
-    size_t index;
-    SweepCondition condition;
-    CORE_CHECK(sweep_id_set_find(&manifest_ids, grid->ids[i], &index)); /* the manifest was merged with this grid */
-    const size_t set = launch->resources ? sweep_resources_of_run(launch->resources, grid, i) : 0;
-    TRY_GOTO(code, out, classify_run(&s, grid->ids[i], index, set, &condition));
-    result->runs[condition]++;
-    if (condition == SWEEP_NOT_SUBMITTED)
-      s.runs[s.count++] =
-        (SweepPendingRun){.index = (int64_t)index, .id = grid->ids[i], .grid_index = i, .set = set};
-  }
-
-  code = launch_batches(&s);
-out:
-  end(&s, &lock);
-  sweep_id_set_free(&manifest_ids);
+  int code = open_submission(&s, grid->runs);
+  if (code == CORE_OK && submits(launch)) code = sweep_trust_check(launch->root, grid->spec);
+  if (code == CORE_OK && grid->spec->stop.rule != SWEEP_STOP_NONE)
+    code = sweep_stop_log_read(launch->root, launch->name, &s.stops);
+  if (code == CORE_OK) code = select_from_grid(&s);
+  if (code == CORE_OK) code = launch_batches(&s);
+  close_submission(&s);
   return code;
 }
 
 int sweep_launch_resubmit(const SweepLaunch *launch, const SweepManifest *manifest, const int64_t *indices,
                           size_t count, SweepLaunchResult *result) {
   *result = (SweepLaunchResult){0};
-  SweepSubmission s = {.launch = launch, .manifest = manifest, .result = result, .submit_room = -1};
-  int lock, code;
-  s.runs = core_memory_allocate((count + 1) * sizeof *s.runs);
-  TRY_GOTO(code, out, begin(&s, &lock));
+  SweepSubmission s = {.launch = launch, .manifest = manifest, .result = result, .submit_room = -1, .lock = -1};
 
-  for (size_t i = 0; i < count; i++) {
-    const char *id = manifest->ids[indices[i]];
-    const SweepJobMapEntry *entry = &s.job_map.entries[indices[i]];
-    if (is_queued(&s, (size_t)indices[i])) {
-      result->runs[SWEEP_QUEUED]++;
-      continue;
-    }
-    if (!entry->array) {
-      code = core_error(CORE_USAGE, "run %s was never submitted; submit it with sweep submit", id);
-      goto out;
-    }
-    if (submits(launch) && !s.job_map.batches[entry->batch].is_own) {
-      code = core_error(CORE_USAGE, "run %s was submitted by another user; submit it with sweep submit", id);
-      goto out;
-    }
-
-    result->runs[SWEEP_NOT_SUBMITTED]++;
-    s.runs[s.count++] = (SweepPendingRun){.index = indices[i],
-                                          .id = id,
-                                          .source = &s.job_map.batches[entry->batch],
-                                          .line = entry->line,
-                                          .set = launch->run_sets ? launch->run_sets[i] : 0};
-  }
-
-  code = launch_batches(&s);
-out:
-  end(&s, &lock);
+  int code = open_submission(&s, count);
+  if (code == CORE_OK) code = select_submitted(&s, indices, count);
+  if (code == CORE_OK) code = launch_batches(&s);
+  close_submission(&s);
   return code;
 }
 

@@ -45,6 +45,7 @@ typedef struct SweepSubmission {
   size_t count;
   SweepPendingBatch *batches;  /* [batch_count], parents before children */
   size_t batch_count;
+  int lock;                    /* the journal's; -1: not taken */
 } SweepSubmission;
 
 /* Returns the stream for human-readable progress. */
