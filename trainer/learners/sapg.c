@@ -76,13 +76,13 @@ static void start(void *state) {
 typedef struct ActorSums { OpsPolicySums policy; OpsGaussianSums regular; double kl; } ActorSums;
 
 /* Destinations of those sums on the host; all NULL: the sums stay in the statistics of the device. */
-typedef struct ActorTargets { OpsPolicySums *policy; OpsGaussianSums *regular; double *kl; } ActorTargets;
+typedef struct ActorSumsOut { OpsPolicySums *policy; OpsGaussianSums *regular; double *kl; } ActorSumsOut;
 
 /* Computes the gradient of the actor's loss into sapg->doutput and returns the logits: L = E[min(r A, clip(r, 1-eps,
  * 1+eps) A)] + E[c_b H] - bounds, r = pi / pi of the block that acted. sapg.clip = paper: clip around m = pi_old of the
  * block that learns / pi of the block that acted; since r = (pi / pi_old) m, that is PPO-EWMA's loss with pi_old as the
  * proximal policy. On-policy m = 1. The new policy replaces the one that the KL compares with. */
-static const float *actor_loss(Sapg *sapg, Ops *ops, const ActorTargets *sums) {
+static const float *actor_loss(Sapg *sapg, Ops *ops, const ActorSumsOut *sums) {
   const CoreConfig *config = sapg->config;
   const Agent *agent = sapg->agent;
   SapgData *data = &sapg->data;
@@ -118,8 +118,8 @@ static double count_zero_grad(Sapg *sapg, Ops *ops, const float *logits) {
 static int actor_gradient(Sapg *sapg, const UpdateContext *context, int global_rows, UpdateStats *stats) {
   const SapgData *data = &sapg->data;
   ActorSums sums;
-  const ActorTargets targets = {&sums.policy, &sums.regular, &sums.kl};
-  const float *logits = actor_loss(sapg, context->ops, &targets);
+  const ActorSumsOut out = {&sums.policy, &sums.regular, &sums.kl};
+  const float *logits = actor_loss(sapg, context->ops, &out);
   if (!isfinite(sums.policy.loss) || !isfinite(sums.policy.entropy) || !isfinite(sums.regular.bounds))
     return optim_diagnose_loss(context->ops, &sapg->agent->actor, (size_t)data->rows, "policy", sums.policy.loss);
   stats->policy_loss += sums.policy.loss / global_rows;
@@ -201,7 +201,7 @@ static void enqueue_step(Sapg *sapg, const UpdateContext *context) {
   Ops *ops = context->ops;
   OpsUpdatePlan plan = sapg->captured.plan;
   plan.rows = sapg->data.rows;
-  const float *logits = actor_loss(sapg, ops, &(ActorTargets){0});
+  const float *logits = actor_loss(sapg, ops, &(ActorSumsOut){0});
   if (context->measure) {
     const SapgData *data = &sapg->data;
     ops->update->count_zero_grad(ops, &sapg->agent->head, logits, data->actions, ref_logp(data), data->batch_advantages,
@@ -251,8 +251,8 @@ static int enqueue_epoch(Sapg *sapg, const UpdateContext *context, int number, U
   if (failed >= 0) return repeat_failed_step(sapg, context, number, failed);
 
   stats->policy_loss += sums.mean[OPS_STATS_POLICY];
-  stats->entropy += sums.mean[OPS_STATS_POLICY + 1];
-  stats->clip_fraction += sums.mean[OPS_STATS_POLICY + 4];
+  stats->entropy += sums.mean[OPS_STATS_ENTROPY];
+  stats->clip_fraction += sums.mean[OPS_STATS_CLIPPED];
   stats->value_loss += sums.mean[OPS_STATS_VALUE];
   stats->zero_grad_fraction += sums.mean[OPS_STATS_ZERO_GRAD];
   stats->controller_kl = sums.mean[OPS_STATS_CONTROLLER] / minibatches->count;

@@ -43,7 +43,10 @@ typedef struct OpsUpdateScalars {
 
 /* Offsets of each loss's sums in OpsUpdateStats: up to five values, in the order of their struct in ops.h. */
 enum {
-  OPS_STATS_POLICY = 0, OPS_STATS_K3 = OPS_STATS_POLICY + 3, OPS_STATS_VALUE = 5, OPS_STATS_SAMPLED_ENTROPY = 10,
+  OPS_STATS_POLICY = 0,
+  OPS_STATS_ENTROPY = OPS_STATS_POLICY + 1, OPS_STATS_K3 = OPS_STATS_POLICY + 3,
+  OPS_STATS_CLIPPED = OPS_STATS_POLICY + 4,
+  OPS_STATS_VALUE = 5, OPS_STATS_SAMPLED_ENTROPY = 10,
   OPS_STATS_REGULARIZE = 15, OPS_STATS_KL_PENALTY = 20,
   OPS_STATS_CONTROLLER = 25,
   OPS_STATS_ZERO_GRAD = 30, /* samples with zero policy gradient because of the clip */

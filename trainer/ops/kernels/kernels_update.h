@@ -176,7 +176,7 @@ CORE_KERNEL_FN void ops_gradient_parts(const CoreDeviceThread *at, const OpsUpda
 
 /* Whether the losses that are minimized are finite; the others are diagnostics. */
 CORE_KERNEL_FN int ops_stats_is_finite(const double *sums) {
-  return isfinite(sums[OPS_STATS_POLICY]) && isfinite(sums[OPS_STATS_POLICY + 1]) && isfinite(sums[OPS_STATS_VALUE]) &&
+  return isfinite(sums[OPS_STATS_POLICY]) && isfinite(sums[OPS_STATS_ENTROPY]) && isfinite(sums[OPS_STATS_VALUE]) &&
          isfinite(sums[OPS_STATS_SAMPLED_ENTROPY]) && isfinite(sums[OPS_STATS_REGULARIZE + 1]) &&
          isfinite(sums[OPS_STATS_KL_PENALTY]);
 }
