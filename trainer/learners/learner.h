@@ -12,18 +12,19 @@
 /* Statistics of gradients before clipping, over an iteration's minibatches. */
 typedef struct GradientStats {
   double norm_mean, norm_max, clipped_fraction;
-  double step_norm;                /* mean length of a minibatch's step; NaN unless step->measure */
-  Kurtosis kurtosis;               /* mean; NaN unless step->measure */
+  double step_norm;                /* mean length of a minibatch's step; NaN unless UpdateContext.measure */
+  Kurtosis kurtosis;               /* mean; NaN unless UpdateContext.measure */
 } GradientStats;
 
 /* Statistics of one update: means over its minibatches. NaN where a learner lacks the quantity. */
 typedef struct UpdateStats {
   double learning_rate;
   GradientStats actor, critic;
-  double joint_norm; /* mean norm of both networks' gradients together before clipping; NaN with one network */
+  double joint_norm;               /* mean norm of both networks' gradients together before clipping; NaN with one
+                                    * network */
   double policy_loss, value_loss;  /* without the entropy term; without ppo.value_coef */
   double entropy, clip_fraction;
-  /* samples with zero policy gradient because of the clip; NaN unless step->measure */
+  /* samples with zero policy gradient because of the clip; NaN unless UpdateContext.measure */
   double zero_grad_fraction;
   double advantage_mean, advantage_sd; /* before normalization */
   double explained_variance;       /* share of the targets' variance that the rollout's values explain */

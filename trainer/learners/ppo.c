@@ -1,6 +1,12 @@
 /* The update of PPO and PPO-EWMA, in the order of the papers: advantages (ppo_advantages.c), then epochs of
  * minibatches, each the gradients of actor and critic, a step of both and (PPO-EWMA) one of the proximal weights.
- * Arithmetic is ops'; nothing here allocates. */
+ * Arithmetic is ops'; nothing here allocates.
+ *
+ * epochs.c drives the minibatches in one of two ways. Either the host runs each (minibatch_step), or a device runs all
+ * of them and the host only enqueues them (enqueue_minibatch). Both call actor_loss and critic_loss, with sums on the
+ * host or, where the sums are NULL, in the statistics of the device.
+ *
+ * The buffer of an optional part of the loss is NULL where the settings leave that part out. */
 #include "trainer/learners/ppo.h"
 
 #include <inttypes.h>
@@ -15,7 +21,7 @@
 #include "trainer/ranks/ranks.h"
 
 /* Checkpoint section names. Pinned: they are part of the file format. */
-static const char PROXIMAL_SECTION[] = "proximal actor", MOMENTS_SECTION[] = "advantage moments";
+static const char PROXIMAL_SECTION[] = "proximal actor", ADVANTAGE_MOMENTS_SECTION[] = "advantage moments";
 
 /* Registers the buffers of rl_games' optional features (rl_games.h): KL-adaptive learning rate, bounds on action means,
  * value normalization. */
@@ -70,7 +76,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   gradient_register(&ppo->gradient, agent, &rollout->shards, (int)rows, ppo->minibatch.pieces, arena);
   if (rollout->shards.shards > 1)
     CORE_ARENA_DEVICE(arena, ppo->moments_scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
-               "columns of a shard [2][steps][worlds]");
+                      "columns of a shard [2][steps][worlds]");
   if (agent->head.kind == OPS_TANH_AFFINE)
     CORE_ARENA_DEVICE(arena, ppo->noise, rows * (size_t)agent->head.factors, "noise of entropies [rows][factors]");
   if (config->ppo.ratio_cap > 0)
@@ -83,7 +89,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
                     epochs_steps(config), arena);
   ppo->captured.plan.k3_limit = early_stop_k3_limit(&ppo->early_stop);
   if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
-    CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
+    CORE_ARENA(arena, ppo->advantage_moments, 1, "running moments of advantages");
 
   if (!ppo->ewma) return CORE_OK;
   ppo->proximal.rule = strcmp(config->ppo.ewma_rule, "plain") == 0 ? PROXIMAL_PLAIN : PROXIMAL_BIAS_CORRECTED;
@@ -109,7 +115,7 @@ static void start(void *state) {
   ddr_control_start(&ppo->ddr);
   optim_reset(ppo->agent->device, &ppo->actor_optimizer, ppo->agent->actor.n);
   optim_reset(ppo->agent->device, &ppo->critic_optimizer, ppo->agent->critic.n);
-  if (ppo->moments) *ppo->moments = (Moments){0};
+  if (ppo->advantage_moments) *ppo->advantage_moments = (Moments){0};
   reset_lr(ppo);
   kl_penalty_start(&ppo->penalty);
   value_moments_start(ppo->value_moments);
@@ -173,11 +179,11 @@ typedef struct ActorSums {
 } ActorSums;
 
 /* Destinations of those sums on the host; all NULL: the sums stay in the statistics of the device. */
-typedef struct ActorTargets {
+typedef struct ActorSumsOut {
   OpsPolicySums *policy;
   OpsGaussianSums *regular;
   double *sampled_entropy, *kl_penalty, *kl;
-} ActorTargets;
+} ActorSumsOut;
 
 /* Computes the log-probs of the proximal policy (PPO-EWMA); NULL: there is none. Must precede the actor's own pass,
  * whose activations the backward pass needs. */
@@ -191,16 +197,17 @@ static const float *proximal_pass(Ppo *ppo, Ops *ops) {
 
 /* Computes the gradient of the actor's loss into ppo->doutput and returns the logits. PPO: L = E[min(r A,
  * clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with r_p = pi/pi_p and
- * w = pi_p/pi_b. The caller has drawn the noise. is_alone: nothing but the loss and actor_backward uses the logits. */
-static const float *actor_loss(Ppo *ppo, Ops *ops, const ActorTargets *sums, bool is_alone) {
+ * w = pi_p/pi_b. The caller has drawn the noise. is_to_loss: the caller computes nothing between this and
+ * actor_backward, and nothing but the clipped loss uses the logits (agent_pass_to_loss). */
+static const float *actor_loss(Ppo *ppo, Ops *ops, const ActorSumsOut *sums, bool is_to_loss) {
   const CoreConfig *config = ppo->config;
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
 
   minibatch_bind_sequences(batch, ppo->agent);
   const float *proximal_logp = proximal_pass(ppo, ops);
-  const float *logits = (is_alone ? agent_pass_to_loss : agent_pass)(ppo->agent, ops, &ppo->agent->actor,
-                                                                     batch->observations, batch->rows);
+  const float *logits = (is_to_loss ? agent_pass_to_loss : agent_pass)(ppo->agent, ops, &ppo->agent->actor,
+                                                                       batch->observations, batch->rows);
   if (ppo->capped_logp || ppo->kl_penalty_weights)
     ops->policy_logp(ops, head, logits, batch->actions, ppo->logp, batch->rows);
   ppo_penalty_before_loss(ppo, ops, logits, sums->policy, sums->kl_penalty);
@@ -224,13 +231,14 @@ static void actor_backward(Ppo *ppo, Ops *ops) {
                  &ppo->gradient.mean);
 }
 
+/* Adds the actor's part of a micro-batch to gradient and statistics. */
 static int actor_gradient(Ppo *ppo, const UpdateContext *context, UpdateStats *stats) {
   const Minibatch *batch = &ppo->minibatch;
   ActorSums sums = {0};
-  const ActorTargets targets = {&sums.policy, &sums.regular, &sums.sampled_entropy, &sums.kl_penalty, &sums.kl};
+  const ActorSumsOut out = {&sums.policy, &sums.regular, &sums.sampled_entropy, &sums.kl_penalty, &sums.kl};
 
   draw_noise(ppo, context->ops);
-  const float *logits = actor_loss(ppo, context->ops, &targets, false);
+  const float *logits = actor_loss(ppo, context->ops, &out, false);
   const double loss = sums.policy.loss + ppo->penalty.coefficient * sums.kl_penalty;
   const double entropy = sums.policy.entropy + sums.sampled_entropy;
   if (!isfinite(loss) || !isfinite(entropy) || !isfinite(sums.regular.bounds))
@@ -241,17 +249,19 @@ static int actor_gradient(Ppo *ppo, const UpdateContext *context, UpdateStats *s
   stats->clip_fraction += sums.policy.clipped / batch->global_rows;
   early_stop_add(&ppo->early_stop, batch->shard, sums.policy.k3);
   if (context->measure) stats->zero_grad_fraction += count_zero_grad(ppo, context->ops, logits) / batch->global_rows;
-  if (ppo->old_logits) ppo->adaptive_lr.kl[batch->shard] += sums.kl / batch->global_rows;
+  if (adaptive_lr_is_on(&ppo->adaptive_lr)) ppo->adaptive_lr.kl[batch->shard] += sums.kl / batch->global_rows;
+
   actor_backward(ppo, context->ops);
   return CORE_OK;
 }
 
-/* L = c_v 0.5 E[max((V - T)^2, (V_b + clip(V - V_b, -eps, eps) - T)^2)] */
-static void critic_loss(Ppo *ppo, Ops *ops, OpsValueSums *sums, bool is_alone) {
+/* Computes the gradient of the critic's loss into ppo->dvalue: L = c_v 0.5 E[max((V - T)^2, (V_b + clip(V - V_b, -eps,
+ * eps) - T)^2)]. sums NULL and is_to_loss as in actor_loss. */
+static void critic_loss(Ppo *ppo, Ops *ops, OpsValueSums *sums, bool is_to_loss) {
   const CoreConfig *config = ppo->config;
   const Minibatch *batch = &ppo->minibatch;
-  const float *values = (is_alone ? agent_pass_to_loss : agent_pass)(ppo->agent, ops, &ppo->agent->critic,
-                                                                     batch->observations, batch->rows);
+  const float *values = (is_to_loss ? agent_pass_to_loss : agent_pass)(ppo->agent, ops, &ppo->agent->critic,
+                                                                       batch->observations, batch->rows);
   ops->value_loss(ops, values, batch->values, batch->targets, batch->rows, config->ppo.clip_value,
                   ddr_control_epsilon(&ppo->ddr), config->ppo.value_coef, ppo->dvalue, sums);
 }
@@ -276,9 +286,8 @@ static int critic_gradient(Ppo *ppo, const UpdateContext *context, UpdateStats *
 /* Returns how each minibatch's advantages are normalized. */
 static AdvantageNorm minibatch_norm(const CoreConfig *config) {
   const char *by = config->ppo.normalize_advantage;
-  return strcmp(by, "minibatch") == 0            ? ADVANTAGE_KINETIX_MINIBATCH
-         : strcmp(by, "minibatch_unbiased") == 0 ? ADVANTAGE_CLEANRL_MINIBATCH
-                                                 : ADVANTAGE_RAW;
+  if (strcmp(by, "minibatch") == 0) return ADVANTAGE_KINETIX_MINIBATCH;
+  return strcmp(by, "minibatch_unbiased") == 0 ? ADVANTAGE_CLEANRL_MINIBATCH : ADVANTAGE_RAW;
 }
 
 /* Computes this rank's part of the gradients of minibatch m. */
@@ -304,18 +313,22 @@ static int add_gradients(void *learner, const UpdateContext *context, int m, Upd
   return CORE_OK;
 }
 
+/* Takes the step of minibatch m, unless early stopping leaves it out, then with its statistics. */
 static int minibatch_step(void *learner, const UpdateContext *context, int m, UpdateStats *stats) {
   Ppo *ppo = learner;
   const UpdateStats before = *stats;
+  const double lr = adaptive_lr_is_on(&ppo->adaptive_lr) ? *ppo->adaptive_lr.lr : stats->learning_rate;
+
   early_stop_begin_minibatch(&ppo->early_stop);
   TRY(ranks_agree(add_gradients(ppo, context, m, stats)));
   if (!early_stop_allows(&ppo->early_stop, ppo->minibatch.global_rows)) {
     *stats = before;
     return CORE_OK;
   }
+
   gradient_finish(&ppo->gradient, ppo->minibatch.global_rows);
-  TRY(optim_step_both(context, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
-                      ppo->old_logits ? *ppo->adaptive_lr.lr : stats->learning_rate, stats));
+  TRY(optim_step_both(context, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer, lr,
+                      stats));
   if (ppo->ewma) proximal_update(context->ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
   return CORE_OK;
 }
@@ -338,7 +351,7 @@ static void enqueue_actor(Ppo *ppo, const UpdateContext *context) {
   Ops *ops = context->ops;
   const Minibatch *batch = &ppo->minibatch;
   enqueue_noise(ppo, ops);
-  const float *logits = actor_loss(ppo, ops, &(ActorTargets){0}, is_plain_loss(ppo, context));
+  const float *logits = actor_loss(ppo, ops, &(ActorSumsOut){0}, is_plain_loss(ppo, context));
   if (context->measure)
     ops->update->count_zero_grad(ops, &ppo->agent->head, logits, batch->actions, ppo_ref_logp(ppo), batch->advantages,
                                  batch->rows, ddr_control_epsilon(&ppo->ddr));
@@ -350,15 +363,19 @@ static void enqueue_full(Ppo *ppo, const UpdateContext *context) {
   Ops *ops = context->ops;
   Minibatch *batch = &ppo->minibatch;
   const bool overlaps = can_overlap(ppo, ops);
+
   minibatch_select_current(batch, ops, context->rollout, (int)ppo->config->ppo.num_minibatches);
   minibatch_next(batch, ops, context->rollout, ppo->advantages, ppo->targets);
+
   if (overlaps) ops->stream_push(ops);
   advantage_normalize_minibatch(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows);
   enqueue_actor(ppo, context);
   if (overlaps) ops->stream_pop(ops);
+
   critic_loss(ppo, ops, NULL, true);
   critic_backward(ppo, ops);
   if (overlaps) ops->stream_wait(ops);
+
   captured_step(&ppo->captured, ops);
 }
 
@@ -400,35 +417,49 @@ static void enqueue_divided(Ppo *ppo, const UpdateContext *context) {
 }
 
 static void enqueue_minibatch(void *learner, const UpdateContext *context) {
-  (((const Ppo *)learner)->captured.plan.divided ? enqueue_divided : enqueue_full)(learner, context);
+  Ppo *ppo = learner;
+  if (ppo->captured.plan.divided) enqueue_divided(ppo, context);
+  else enqueue_full(ppo, context);
 }
 
 static void add_losses(void *learner, const OpsUpdateStats *sums, UpdateStats *stats) {
   const Ppo *ppo = learner;
   stats->policy_loss +=
     sums->mean[OPS_STATS_POLICY] + ppo->penalty.coefficient * sums->mean[OPS_STATS_KL_PENALTY];
-  stats->entropy += sums->mean[OPS_STATS_POLICY + 1] + sums->mean[OPS_STATS_SAMPLED_ENTROPY];
-  stats->clip_fraction += sums->mean[OPS_STATS_POLICY + 4];
+  stats->entropy += sums->mean[OPS_STATS_ENTROPY] + sums->mean[OPS_STATS_SAMPLED_ENTROPY];
+  stats->clip_fraction += sums->mean[OPS_STATS_CLIPPED];
   stats->value_loss += sums->mean[OPS_STATS_VALUE];
   stats->zero_grad_fraction += sums->mean[OPS_STATS_ZERO_GRAD];
-  if (ppo->old_logits)
+  if (adaptive_lr_is_on(&ppo->adaptive_lr))
     stats->controller_kl = sums->mean[OPS_STATS_CONTROLLER] / (double)ppo->config->ppo.num_minibatches;
 }
 
 /* ---- the iteration ----------------------------------------------------------------------------------------------- */
 
+static Epochs make_epochs(Ppo *ppo) {
+  return (Epochs){.config = ppo->config,
+                  .agent = ppo->agent,
+                  .minibatch = &ppo->minibatch,
+                  .gradient = &ppo->gradient,
+                  .actor = &ppo->actor_optimizer,
+                  .critic = &ppo->critic_optimizer,
+                  .proximal = ppo->ewma ? &ppo->proximal : NULL,
+                  .captured = &ppo->captured,
+                  .adaptive_lr = adaptive_lr_is_on(&ppo->adaptive_lr) ? &ppo->adaptive_lr : NULL,
+                  .early_stop = &ppo->early_stop,
+                  .learner = ppo,
+                  .step_sync = minibatch_step,
+                  .add_gradients = add_gradients,
+                  .enqueue = enqueue_minibatch,
+                  .add_losses = add_losses};
+}
+
 static int update_weights(void *state, const UpdateContext *context, UpdateStats *stats) {
   Ppo *ppo = state;
   const CoreConfig *config = ppo->config;
-  const Epochs epochs = {
-    .config = config, .agent = ppo->agent, .minibatch = &ppo->minibatch, .gradient = &ppo->gradient,
-    .actor = &ppo->actor_optimizer, .critic = &ppo->critic_optimizer, .proximal = ppo->ewma ? &ppo->proximal : NULL,
-    .captured = &ppo->captured, .adaptive_lr = ppo->old_logits ? &ppo->adaptive_lr : NULL,
-    .early_stop = &ppo->early_stop, .learner = ppo,
-    .step_sync = minibatch_step, .add_gradients = add_gradients, .enqueue = enqueue_minibatch,
-    .add_losses = add_losses};
+  const Epochs epochs = make_epochs(ppo);
   Ops *ops = context->ops;
-  const int64_t earlier = ppo->actor_optimizer.t;
+  const int64_t earlier_steps = ppo->actor_optimizer.t;
   const bool is_adaptive = adaptive_lr_is_on(&ppo->adaptive_lr);
 
   ppo->proximal.com = ddr_control_com(&ppo->ddr);
@@ -440,6 +471,7 @@ static int update_weights(void *state, const UpdateContext *context, UpdateStats
 
   ppo_compute_advantages(ppo, ops, context->rollout, stats);
   TRY(ranks_agree(ppo_check_rollout(ppo, ops, context->rollout)));
+
   epochs_measure_noise(&epochs, context);
   if (is_adaptive) /* the first epoch's KL compares with the policies that acted */
     core_device_copy(ops->device, ppo->old_logits, context->rollout->logits,
@@ -450,7 +482,7 @@ static int update_weights(void *state, const UpdateContext *context, UpdateStats
   TRY(epochs_run(&epochs, context, stats));
 
   optim_reduce_stats(stats);
-  optim_average_stats(stats, (double)(ppo->actor_optimizer.t - earlier), context->measure);
+  optim_average_stats(stats, (double)(ppo->actor_optimizer.t - earlier_steps), context->measure);
   TRY(optim_check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
   return optim_check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
 }
@@ -475,7 +507,8 @@ static void add_sections(void *state, Checkpoint *checkpoint) {
     checkpoint_add(checkpoint, DDR_CONTROL_SECTION, &ppo->ddr.value, sizeof ppo->ddr.value);
   if (kl_penalty_is_adaptive(&ppo->penalty))
     checkpoint_add(checkpoint, KL_PENALTY_SECTION, &ppo->penalty.coefficient, sizeof ppo->penalty.coefficient);
-  if (ppo->moments) checkpoint_add(checkpoint, MOMENTS_SECTION, ppo->moments, sizeof *ppo->moments);
+  if (ppo->advantage_moments)
+    checkpoint_add(checkpoint, ADVANTAGE_MOMENTS_SECTION, ppo->advantage_moments, sizeof *ppo->advantage_moments);
   if (ppo->ewma) checkpoint_add(checkpoint, PROXIMAL_SECTION, ppo->proximal.theta, actor->n * sizeof *actor->theta);
 }
 
@@ -495,7 +528,7 @@ static void set_count(void *state, const LearnerCounters *count) {
  * an adaptive learning rate or a controlled COM, at their initial values. */
 static bool init_missing_section(void *state, const char *section) {
   Ppo *ppo = state;
-  if (strcmp(section, MOMENTS_SECTION) == 0) *ppo->moments = (Moments){0};
+  if (strcmp(section, ADVANTAGE_MOMENTS_SECTION) == 0) *ppo->advantage_moments = (Moments){0};
   else if (strcmp(section, PROXIMAL_SECTION) == 0) reset_proximal(ppo);
   else if (strcmp(section, RL_GAMES_LR_SECTION) == 0) reset_lr(ppo);
   else if (strcmp(section, DDR_CONTROL_SECTION) == 0) ddr_control_start(&ppo->ddr);
@@ -505,6 +538,7 @@ static bool init_missing_section(void *state, const char *section) {
   return true;
 }
 
+/* Clamps the controlled value. The learning rate follows the iteration by itself (ppo_learning_rate). */
 static void apply_schedule(void *state, int64_t iteration) {
   Ppo *ppo = state;
   (void)iteration;

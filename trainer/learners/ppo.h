@@ -28,17 +28,18 @@ typedef struct Ppo {
   float *moments_scratch;          /* scratch of reduce_rollout_moments; NULL where it needs none */
   float *doutput, *dvalue;         /* [rows][logits], [rows]: gradients at the networks' outputs */
   float *logp;                     /* [rows] log-probs of the current policy, when measured or needed below */
-  float *capped_logp; /* [rows] behavior log-probs raised to the limit of ppo.ratio_cap; NULL if disabled */
+  float *capped_logp;              /* [rows] behavior log-probs raised to the limit of ppo.ratio_cap; NULL if
+                                    * disabled */
   float *kl_penalty_weights, *dkl_penalty; /* [rows], [rows][logits] for a squared ppo.kl_penalty; NULL if disabled */
   bool penalizes_exact_kl;         /* ppo.kl_penalty_form = exact */
   float *behavior_logits;          /* [rows][logits] of the policy that acted, for PPO's exact penalty; else NULL */
   KlPenalty penalty;
   EarlyStop early_stop;
-  Moments *moments;                /* moments of advantages over iterations; NULL unless normalize_advantage is ewma */
+  Moments *advantage_moments;      /* over iterations; NULL unless normalize_advantage is ewma */
   float *noise;                    /* [rows][factors] noise of a sampled entropy; NULL where the entropy has a closed
                                     * form */
   AdaptiveLr adaptive_lr;          /* on with ppo.lr_schedule = kl */
-  float *old_logits;              /* [steps * worlds][logits] policies that the adaptive learning rate's KL compares
+  float *old_logits;               /* [steps * worlds][logits] policies that the adaptive learning rate's KL compares
                                    * with; NULL if disabled */
   int32_t *zero_block_ids;         /* [rows] zeros, for ppo.bounds_coef; NULL if disabled */
   float *zero_entropy_coef;        /* [1] zero: the entropy coefficient that belongs to it */

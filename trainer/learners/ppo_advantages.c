@@ -47,8 +47,9 @@ void ppo_compute_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, UpdateSt
   reduce_rollout_moments(ops, &rollout->shards, ppo->targets, values, rollout->steps, scratch, &residual);
 
   advantage_normalize_by(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, &advantage, ppo->advantages, total);
-  if (ppo->moments)
-    advantage_normalize_ewma(ops, ppo->moments, config->ppo.adv_ewma_decay, &advantage, ppo->advantages, total);
+  if (ppo->advantage_moments)
+    advantage_normalize_ewma(ops, ppo->advantage_moments, config->ppo.adv_ewma_decay, &advantage, ppo->advantages,
+                             total);
 
   stats->advantage_mean = advantage.mean;
   stats->advantage_sd = sqrt(moments_variance(&advantage));
