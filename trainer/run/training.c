@@ -1,4 +1,15 @@
-/* Assembly of the parts, and one iteration of them. */
+/* Assembly of the parts, and one iteration of them. run.c calls, in this order:
+ *
+ *   training_plan           opens the device, creates the levels and the learner, and registers all buffers
+ *   training_check_memory   refuses what does not fit
+ *   training_allocate       commits the arena; creates ops and worlds
+ *   training_connect        connects the ranks' devices
+ *   training_add_sections   names what a checkpoint holds
+ *   training_after_load     continues from a checkpoint; without one, training_start
+ *   training_iterate        again and again, with training_before_save before each checkpoint
+ *   training_destroy        after any of them
+ *
+ * With algo.name = noisy_sgd there is neither agent nor environment (Training.sgd). */
 #include "trainer/run/training.h"
 
 #include <inttypes.h>
@@ -91,7 +102,7 @@ static int estimate_memory(Training *training) {
   return CORE_OK;
 }
 
-static int fill_plan_of_sgd(Training *training) {
+static int plan_sgd(Training *training) {
   const CoreConfig *config = &training->config;
   if (strcmp(config->train.precision, "float32") != 0)
     return core_error(CORE_USAGE, "train.precision = %s: algo.name = %s has no matrix products; set it to float32",
@@ -108,33 +119,34 @@ static int fill_plan_of_sgd(Training *training) {
   return CORE_OK;
 }
 
-static int fill_plan(Training *training) {
+/* Creates what the sizes depend on, registers all buffers, and fills the plan. */
+static int plan(Training *training) {
   const CoreConfig *config = &training->config;
+  const bool has_curriculum = core_config_has_curriculum(config);
   TRY(core_config_check(config));
   TRY(agent_check(config));
   TRY(training_device_open(training));
-  if (core_config_has_no_envs(config)) return fill_plan_of_sgd(training);
+  if (core_config_has_no_envs(config)) return plan_sgd(training);
 
   TRY(shards_plan(config, &training->shards));
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
   TRY(training_device_check_env(training));
   TRY(agent_check_env(config, training->levels));
   TRY(limits_check(config, training->levels));
-  if (core_config_has_curriculum(config)) TRY(curriculum_check(config, training->levels));
+  if (has_curriculum) TRY(curriculum_check(config, training->levels));
   if (training->levels->pixels) TRY(frames_check(config, training->levels, training->shards.worlds));
-
   if (strcmp(config->train.observation_storage, "state") == 0) TRY(compact_check(config, training->levels));
-  if (core_config_has_curriculum(config))
-    training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
+
+  if (has_curriculum) training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
   TRY(register_buffers(training, activation_rows(config, &training->shards, training->device != NULL)));
   TRY(learner_create(config, &training->agent, &training->rollout, training->arena, &training->learner));
 
-  if (config->metrics.profile_every > 0)
+  if (config->metrics.profile_every > 0) {
     profile_register(&training->profile, &training->agent, &training->rollout,
                      learner_size(config).updates, training->arena);
-  if (config->metrics.profile_every > 0)
     limit_register(&training->limit, &training->learner, config->metrics.limit_epochs, config->ppo.epochs,
                    training->arena);
+  }
   if (config->metrics.noise_every > 0) noise_scale_register(&training->noise, &training->agent, training->arena);
 
   training->plan = (TrainingPlan){
@@ -152,7 +164,7 @@ static int fill_plan(Training *training) {
     .generated = training->curriculum ? training->curriculum->generated : 0,
   };
 
-  training_memory_count(training);
+  training_memory_count_worlds(training);
   return estimate_memory(training);
 }
 
@@ -161,7 +173,7 @@ int training_plan(const CoreConfig *config, Training **training) {
   created->episode_return = NAN;
   created->arena = core_arena_create("training");
   int code = core_config_resolve(config, &created->config);
-  if (code == CORE_OK) code = fill_plan(created);
+  if (code == CORE_OK) code = plan(created);
   if (code != CORE_OK) training_destroy(&created);
   *training = created;
   return code;
@@ -172,8 +184,9 @@ void training_destroy(Training **training) {
   if (owned == NULL) return;
 
   rollout_destroy(&owned->rollout);
-  learner_destroy(&owned->learner); /* first: NCCL keeps a communicator as long as a graph has its calls */
-  communicator_destroy(&owned->communicator); /* next: freeing memory waits for sums that other ranks may never join */
+  learner_destroy(&owned->learner); /* before the communicator, which NCCL keeps as long as a graph has its calls */
+  communicator_destroy(&owned->communicator); /* before the arena: freeing it waits for sums that other ranks may never
+                                               * join */
   evaluation_sets_destroy(&owned->others);
   evaluate_destroy(&owned->evaluator);
   if (owned->curriculum) curriculum_destroy(owned->curriculum);
@@ -247,7 +260,7 @@ int training_start(Training *training) {
   }
   agent_init_weights(&training->agent, (uint64_t)training->config.train.seed);
   training->learner.kind->start(training->learner.state);
-  coverage_reset(&training->coverage); /* leftovers of a damaged checkpoint */
+  coverage_reset(&training->coverage); /* a damaged checkpoint may have left a record */
   TRY(rollout_start(&training->rollout, training->env, (uint64_t)training->config.train.seed));
   training_bf16_start(training); /* on the worlds' current observations */
   return CORE_OK;
@@ -415,64 +428,64 @@ static int iterate_sgd(Training *training, StoreIteration *row) {
   return CORE_OK;
 }
 
-int training_iterate(Training *training, StoreIteration *row) {
-  if (training->sgd) return iterate_sgd(training, row);
-  uint64_t seed = (uint64_t)training->config.train.seed;
-  int64_t iteration = training->position.iteration + 1;
-  RolloutEpisodes episodes;
-  UpdateStats stats;
-  MetricsPolicyChange change;
+/* Chooses the levels of the next rollout. */
+static int search_levels(Training *training, uint64_t seed, int64_t iteration) {
+  core_device_begin_phase(training->device, CORE_PHASE_SEARCH);
+  if (training->curriculum == NULL) return CORE_OK;
+  return curriculum_begin(training->curriculum, training->env, training->ops, &training->agent, &training->rollout,
+                          seed, iteration);
+}
 
-  double start = core_clock_s();
-  CoreDevice *device = training->device;
-  core_device_begin_phase(device, CORE_PHASE_SEARCH);
-  if (training->curriculum)
-    TRY(curriculum_begin(training->curriculum, training->env, training->ops, &training->agent, &training->rollout, seed,
-                         iteration));
-
-  double begun = core_clock_s();
-  core_device_begin_phase(device, CORE_PHASE_ROLLOUT);
-  int code = training_env_result(training, training_choose_metrics(training, seed, iteration));
+/* Plays the rollout. Worlds that failed in it are found when their numbers are read. */
+static int collect(Training *training, uint64_t seed, int64_t iteration, RolloutEpisodes *episodes) {
+  core_device_begin_phase(training->device, CORE_PHASE_ROLLOUT);
+  int code = training_env_result(training, training_prepare_metrics(training, seed, iteration));
   if (code != CORE_OK) return core_error_context(code, "iteration %" PRId64 ", states seen", iteration);
-  rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
+
+  rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, episodes);
   code = training_env_result(training, training_read_info(training));
   if (code == CORE_REQUEUE) rollout_undo(&training->rollout);
   if (code != CORE_OK) return core_error_context(code, "iteration %" PRId64, iteration);
+  return CORE_OK;
+}
 
-  double collected = core_clock_s();
-  core_device_begin_phase(device, CORE_PHASE_MEASURE);
+static int update(Training *training, uint64_t seed, int64_t iteration, UpdateStats *stats) {
+  core_device_begin_phase(training->device, CORE_PHASE_MEASURE);
   training_begin_metrics(training, seed, iteration);
 
-  core_device_begin_phase(device, CORE_PHASE_UPDATE);
+  core_device_begin_phase(training->device, CORE_PHASE_UPDATE);
   const UpdateContext context = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
                                  .measure = training->metrics.depth >= METRICS_REPRESENTATION,
                                  .before = training->metrics.step_before,
                                  .profile = training->profiled ? &training->profile : NULL,
                                  .noise = training->measures_noise ? &training->noise : NULL};
-  code = training->learner.kind->update(training->learner.state, &context, &stats);
+  const int code = training->learner.kind->update(training->learner.state, &context, stats);
   if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
+  return CORE_OK;
+}
 
-  double updated = core_clock_s();
-  core_device_begin_phase(device, CORE_PHASE_MEASURE);
-  *row = store_iteration_unmeasured(iteration);
-  training_finish_metrics(training, seed, iteration, &change, row);
-  core_device_begin_phase(device, CORE_PHASE_OTHER);
-  double measured = core_clock_s();
+static void measure(Training *training, uint64_t seed, int64_t iteration, MetricsPolicyChange *change,
+                    StoreIteration *row) {
+  core_device_begin_phase(training->device, CORE_PHASE_MEASURE);
+  training_finish_metrics(training, seed, iteration, change, row);
+  core_device_begin_phase(training->device, CORE_PHASE_OTHER);
+}
 
-  training->position.iteration = iteration;
-  fill_row(training, &episodes, &stats, &change, row);
-  if (training->learner.kind->on_iteration_end)
-    training->learner.kind->on_iteration_end(training->learner.state, row->transitions, row->kl, row->ddr);
-  if (training->curriculum) {
-    curriculum_fill_row(training->curriculum, &training->rollout, row);
-    row->seconds_levels = begun - start;
-  }
-  training_record_results(training, row);
+/* Times at which the phases of an iteration began. */
+typedef struct PhaseTimes { double search, rollout, update, measure, other; } PhaseTimes;
 
-  double end = core_clock_s();
-  const double noise_s = training->measures_noise ? training->noise.seconds : 0; /* within the update */
-  double seconds[] = {collected - start, updated - collected - noise_s, end - updated + noise_s, episodes.environment_s,
-                      measured - updated + noise_s, end - start};
+/* Fills in the seconds of the slowest rank. Those of the rollout include the search, those of other work the metrics.
+ * The noise scale counts as metrics, though it is measured within the update. */
+static void fill_seconds(const Training *training, const PhaseTimes *begin, double environment_s, StoreIteration *row) {
+  const double end = core_clock_s(), noise_s = training->measures_noise ? training->noise.seconds : 0;
+  if (training->curriculum) row->seconds_levels = begin->rollout - begin->search; /* this rank's */
+
+  double seconds[] = {begin->update - begin->search,
+                      begin->measure - begin->update - noise_s,
+                      end - begin->measure + noise_s,
+                      environment_s,
+                      begin->other - begin->measure + noise_s,
+                      end - begin->search};
   ranks_max(seconds, sizeof seconds / sizeof *seconds);
   row->seconds_rollout = seconds[0];
   row->seconds_update = seconds[1];
@@ -480,6 +493,37 @@ int training_iterate(Training *training, StoreIteration *row) {
   row->seconds_environment = seconds[3];
   row->seconds_metrics = seconds[4];
   row->steps_per_second = (double)training->plan.transitions_per_iteration / seconds[5];
+}
+
+int training_iterate(Training *training, StoreIteration *row) {
+  if (training->sgd) return iterate_sgd(training, row);
+  const uint64_t seed = (uint64_t)training->config.train.seed;
+  const int64_t iteration = training->position.iteration + 1;
+  const LearnerVTable *learner = training->learner.kind;
+  RolloutEpisodes episodes;
+  UpdateStats stats;
+  MetricsPolicyChange change;
+  PhaseTimes begin;
+
+  begin.search = core_clock_s();
+  TRY(search_levels(training, seed, iteration));
+  begin.rollout = core_clock_s();
+  TRY(collect(training, seed, iteration, &episodes));
+  begin.update = core_clock_s();
+  TRY(update(training, seed, iteration, &stats));
+  begin.measure = core_clock_s();
+  *row = store_iteration_unmeasured(iteration);
+  measure(training, seed, iteration, &change, row);
+  begin.other = core_clock_s();
+
+  obs_advance(&training->rollout.pipeline); /* the iteration used the rollout's statistics up to here */
+  training->position.iteration = iteration;
+  fill_row(training, &episodes, &stats, &change, row);
+  if (training->curriculum) curriculum_fill_row(training->curriculum, &training->rollout, row);
+  if (learner->on_iteration_end)
+    learner->on_iteration_end(training->learner.state, row->transitions, row->kl, row->ddr);
+  training_record_results(training, row);
+  fill_seconds(training, &begin, episodes.environment_s, row);
   return CORE_OK;
 }
 

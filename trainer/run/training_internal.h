@@ -36,8 +36,9 @@ void training_device_close(Training *training);
 /* Returns the bytes on the device: buffers, worlds, memory of the ops, the matrix library's workspace and the CUDA
  * context. */
 double training_memory_estimate(const Training *training, double worlds_bytes);
-/* Fills the plan's numbers of worlds that are objects of foreign code. */
-void training_memory_count(Training *training);
+/* Fills in the plan's numbers of instances of the environment: those that train, that evaluate, and that exist while
+ * the coverage box is played. */
+void training_memory_count_worlds(Training *training);
 /* Checks the plan against the device's memory. CORE_FAIL names both sizes, the largest tensors, and what to set. */
 int training_memory_check(const Training *training);
 /* Adds to the message of a failed allocation on the device what to set; returns `code`. */
@@ -59,8 +60,9 @@ int training_bf16_restored(Training *training);
 
 /* ---- training_measure.c ------------------------------------------------------------------------------------------ */
 
-/* Sets up the measurements of this iteration, before its rollout. */
-int training_choose_metrics(Training *training, uint64_t seed, int64_t iteration);
+/* Chooses the measurements of this iteration and prepares those of its rollout, for which the coverage box may have to
+ * be played first. Errors as coverage_begin. */
+int training_prepare_metrics(Training *training, uint64_t seed, int64_t iteration);
 /* Begins those of the update. */
 void training_begin_metrics(Training *training, uint64_t seed, int64_t iteration);
 /* Measures the update, and finishes all measurements. */

@@ -1,7 +1,7 @@
 /* Measurements of an iteration, in their order (training_internal.h). */
 #include "trainer/run/training_internal.h"
 
-int training_choose_metrics(Training *training, uint64_t seed, int64_t iteration) {
+int training_prepare_metrics(Training *training, uint64_t seed, int64_t iteration) {
   metrics_choose(&training->metrics, &training->config, iteration);
   training->rollout.coverage = training->metrics.depth >= METRICS_REPRESENTATION ? &training->coverage : NULL;
   if (training->rollout.coverage) TRY(coverage_begin(&training->coverage, seed, iteration));
@@ -85,5 +85,4 @@ void training_finish_metrics(Training *training, uint64_t seed, int64_t iteratio
   fill_noise(training, row);
   finish_coverage(training, row);
   if (training->rollout.visited) visited_finish(&training->visited);
-  obs_advance(&training->rollout.pipeline); /* the iteration used the rollout's statistics up to here */
 }

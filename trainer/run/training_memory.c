@@ -99,8 +99,7 @@ static const char *setting_for(const Training *training, const char *label) {
   return "lower env.num or ppo.num_steps";
 }
 
-/* Adds the instances that exist while the coverage box is played, in addition to those of training and evaluation. */
-void training_memory_count(Training *training) {
+void training_memory_count_worlds(Training *training) {
   TrainingPlan *plan = &training->plan;
   plan->are_foreign = training->levels->foreign != NULL;
   plan->evaluation_worlds = training->evaluator.worlds;
