@@ -77,8 +77,9 @@ void sweep_tasks_close(SweepTasks *tasks) {
 static int record_cancels(const SweepSelection *selection, size_t *lines) {
   *lines = 0;
   if (selection->is_whole_sweep) {
+    TRY(sweep_journal_append(selection->root, selection->name, "cancel\tall"));
     *lines = 1;
-    return sweep_journal_append(selection->root, selection->name, "cancel\tall");
+    return CORE_OK;
   }
   for (size_t i = 0; i < selection->manifest.count; i++) {
     if (!selection->is_selected[i]) continue;
@@ -88,25 +89,31 @@ static int record_cancels(const SweepSelection *selection, size_t *lines) {
   return CORE_OK;
 }
 
-/* Cancels after the journal, so that the tasks and sweep status know the reason. If Slurm certainly did nothing, the
- * journal takes the cancels back: otherwise a task that stops for another reason would take itself for cancelled, and
- * would not be requeued. */
-int sweep_tasks_cancel(const SweepTasks *tasks) {
-  const SweepSelection *selection = tasks->selection;
+/* Takes the last cancels back and returns the error that is pending. Otherwise a task that stops for another reason would
+ * take itself for cancelled, and would not be requeued. */
+static int take_back_cancels(const SweepSelection *selection, size_t lines, int code) {
   char message[512];
-  size_t lines;
-  if (tasks->count == 0) return CORE_OK;
-
-  TRY(record_cancels(selection, &lines));
-  const int code = slurm_cancel(tasks->cluster, tasks->ids, tasks->count);
-  const SlurmFault fault = slurm_fault(tasks->cluster);
-  sweep_cluster_status_clear_cache();
-  if (code == CORE_OK || fault == SLURM_TIMED_OUT || fault == SLURM_GARBLED) return code;
-
+  if (lines == 0) return code;
   snprintf(message, sizeof message, "%s", core_error_message());
   if (sweep_journal_append(selection->root, selection->name, "uncancel\t%zu", lines) != CORE_OK)
     core_warn("%s", core_error_message());
   return core_error(code, "%s", message);
+}
+
+/* Cancels after the journal, so that the tasks and sweep status know the reason. If Slurm certainly did nothing, or the
+ * journal could not be written whole, the journal takes the cancels back. */
+int sweep_tasks_cancel(const SweepTasks *tasks) {
+  size_t lines;
+  if (tasks->count == 0) return CORE_OK;
+
+  int code = record_cancels(tasks->selection, &lines);
+  if (code != CORE_OK) return take_back_cancels(tasks->selection, lines, code);
+
+  code = slurm_cancel(tasks->cluster, tasks->ids, tasks->count);
+  const SlurmFault fault = slurm_fault(tasks->cluster);
+  sweep_cluster_status_clear_cache();
+  if (code == CORE_OK || fault == SLURM_TIMED_OUT || fault == SLURM_GARBLED) return code;
+  return take_back_cancels(tasks->selection, lines, code);
 }
 
 int sweep_tasks_hold(const SweepTasks *tasks, bool hold) {
