@@ -10,7 +10,7 @@
 #define CORE_COUNTS_ACCESSES 0
 #endif
 
-enum { WORD = 4, COUNTS_MAX = 2048, BODIES_MAX = 512 };
+enum { WORD = 4, COUNTS_MAX = 2048, BODIES_MAX = 512, GAPS = 2 };
 
 /* Shadow of an allocation. */
 typedef struct Shadow { uintptr_t first, end; uint32_t *read, *written; } Shadow;
@@ -20,6 +20,8 @@ static struct {
   uint32_t launch;             /* number of the launch; 0: none runs */
   Shadow shadow[CORE_EMULATED_MEMORIES];
   Shadow *last;                /* shadow of the last access */
+  struct { uintptr_t first, end; } gap[GAPS]; /* addresses without shadows, around the last accesses of that kind */
+  int next_gap;
   CoreAccessCount count[COUNTS_MAX], *now;
   size_t counts;
   CoreEmulatedBody body[BODIES_MAX + 1];
@@ -71,19 +73,23 @@ static void follow(const CoreEmulatedMemory *memory) {
   }
 }
 
-static CoreAccessCount *count_of(const char *kernel, int phase) {
-  for (size_t i = 0; i < access.counts; i++)
-    if (access.count[i].phase == phase && strcmp(access.count[i].kernel, kernel) == 0) return &access.count[i];
+static CoreAccessCount *count_of(const char *kernel, CoreAccessBy by) {
+  for (size_t i = 0; i < access.counts; i++) {
+    const CoreAccessCount *count = &access.count[i];
+    if (count->by.phase == by.phase && count->by.is_encoding == by.is_encoding && strcmp(count->kernel, kernel) == 0)
+      return &access.count[i];
+  }
   CORE_CHECK(access.counts < COUNTS_MAX);
-  access.count[access.counts] = (CoreAccessCount){.kernel = kernel, .phase = phase};
+  access.count[access.counts] = (CoreAccessCount){.kernel = kernel, .by = by};
   return &access.count[access.counts++];
 }
 
-void core_access_begin(const CoreEmulatedMemory *memory, const char *kernel, int phase) {
+void core_access_begin(const CoreEmulatedMemory *memory, const char *kernel, CoreAccessBy by) {
   if (!access.is_on) return;
   follow(memory);
   access.last = &access.shadow[0];
-  access.now = count_of(kernel, phase);
+  memset(access.gap, 0, sizeof access.gap);
+  access.now = count_of(kernel, by);
   access.now->launches++;
   access.launch = ++launches;
 }
@@ -91,8 +97,18 @@ void core_access_begin(const CoreEmulatedMemory *memory, const char *kernel, int
 void core_access_end(void) { access.launch = 0; }
 
 static Shadow *shadow_of(uintptr_t address) {
-  for (int i = 0; i < CORE_EMULATED_MEMORIES; i++)
-    if (address >= access.shadow[i].first && address < access.shadow[i].end) return &access.shadow[i];
+  uintptr_t first = 0, end = UINTPTR_MAX;
+  for (int i = 0; i < GAPS; i++)
+    if (address >= access.gap[i].first && address < access.gap[i].end) return NULL;
+  for (int i = 0; i < CORE_EMULATED_MEMORIES; i++) {
+    Shadow *shadow = &access.shadow[i];
+    if (address >= shadow->first && address < shadow->end) return shadow;
+    if (shadow->end <= address && shadow->end > first) first = shadow->end;
+    if (shadow->first > address && shadow->first < end) end = shadow->first;
+  }
+  access.next_gap = (access.next_gap + 1) % GAPS;
+  access.gap[access.next_gap].first = first;
+  access.gap[access.next_gap].end = end;
   return NULL;
 }
 
@@ -120,9 +136,9 @@ static void touch(uintptr_t address, size_t bytes, bool writes) {
 void core_access_read(const void *source, size_t bytes) { touch((uintptr_t)source, bytes, false); }
 
 void core_access_move(const CoreEmulatedMemory *memory, const void *target, const void *source, size_t bytes,
-                      int phase) {
+                      CoreAccessBy by) {
   if (!access.is_on) return;
-  core_access_begin(memory, source ? "copy" : "fill", phase);
+  core_access_begin(memory, source ? "copy" : "fill", by);
   if (shadow_of((uintptr_t)target)) access.now->written += bytes;
   if (shadow_of((uintptr_t)source)) access.now->read += bytes;
   core_access_end();

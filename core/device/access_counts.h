@@ -12,10 +12,13 @@
 #include "core/device/emulated_code.h"
 #include "core/device/emulated_memory.h"
 
-/* Sums over the launches of a kernel in a phase (CoreDevice.phase). */
+/* Issuer of an operation (CoreDevice.phase and is_encoding). */
+typedef struct CoreAccessBy { int phase; bool is_encoding; } CoreAccessBy;
+
+/* Sums over the launches of a kernel by what issued them. */
 typedef struct CoreAccessCount {
   const char *kernel;
-  int phase;
+  CoreAccessBy by;
   uint64_t launches, read, written; /* bytes */
 } CoreAccessCount;
 
@@ -28,11 +31,11 @@ void core_access_stop(void);
 const CoreEmulatedBody *core_access_bodies(void);
 
 /* Enclose a launch on the emulator. */
-void core_access_begin(const CoreEmulatedMemory *memory, const char *kernel, int phase);
+void core_access_begin(const CoreEmulatedMemory *memory, const char *kernel, CoreAccessBy by);
 void core_access_end(void);
 /* Counts a copy or a fill (source NULL). Addresses outside of device memory are not counted. */
 void core_access_move(const CoreEmulatedMemory *memory, const void *target, const void *source, size_t bytes,
-                      int phase);
+                      CoreAccessBy by);
 
 /* Counts an asynchronous copy of the running launch as a read. */
 void core_access_read(const void *source, size_t bytes);

@@ -123,7 +123,8 @@ struct CoreDevice {
    * detect waits that would never end (after the death of a rank). */
   void (*on_wait)(void *waiting, double seconds);
   void *waiting;
-  int phase;                  /* part of an iteration that issues work (CoreDevicePhase), for access_counts.h */
+  int phase;                  /* part of an iteration that issues work (CoreDevicePhase), for access_counts.h, */
+  bool is_encoding;           /* and whether an encoder does */
   uint64_t launches;          /* kernels launched outside graphs so far */
   uint64_t transfers;         /* copies between host and device so far */
   uint64_t transferred_bytes; /* and their bytes */
@@ -142,6 +143,10 @@ static inline int core_device_begin_phase(CoreDevice *device, CoreDevicePhase ph
   const int before = device ? device->phase : CORE_PHASE_OTHER;
   if (device) device->phase = (int)phase;
   return before;
+}
+/* Begins or ends the work of an encoder; device NULL: does nothing. */
+static inline void core_device_set_encoding(CoreDevice *device, bool is_encoding) {
+  if (device) device->is_encoding = is_encoding;
 }
 
 /* UUID of a GPU: the same in all processes of a machine, whichever GPUs each of them sees. */

@@ -50,7 +50,7 @@ typedef struct Operation {
   int byte;
   CoreExchange *exchange;
   CoreHostCall *call;         /* argument: `target` */
-  int phase;
+  CoreAccessBy by;
 } Operation;
 
 struct CoreGraph {
@@ -118,7 +118,7 @@ static int current_stream(const Emulator *emulator) { return emulator->entered[e
  * order of their calls. That stream lags behind the host only to open memory once for many operations, since opening
  * takes longer than most of them. */
 static void issue(Emulator *emulator, Operation operation) {
-  operation.phase = emulator->table.phase;
+  operation.by = (CoreAccessBy){emulator->table.phase, emulator->table.is_encoding};
   const int stream = emulator->order == CORE_DEVICE_FORWARD ? 0 : current_stream(emulator);
   if (emulator->recording) {
     record(emulator->recording, operation);
@@ -384,17 +384,17 @@ static void run_operation(Emulator *emulator, const Operation *o) {
     open_memory(emulator);
     launching = emulator;
     CoreKernelBody *body = core_emulated_code_of(emulator->bodies, o->kernel);
-    core_access_begin(&emulator->memory, o->kernel->name, o->phase);
+    core_access_begin(&emulator->memory, o->kernel->name, o->by);
     core_emulated_threads_run(emulator->threads, o->kernel, body, o->blocks, o->threads, o->shared, o->arguments);
     core_access_end();
   } else if (o->call) {
     close_memory(emulator); /* inaccessible to the host again */
     o->call(o->target);
   } else if (o->source) {
-    core_access_move(&emulator->memory, o->target, o->source, o->bytes, o->phase);
+    core_access_move(&emulator->memory, o->target, o->source, o->bytes, o->by);
     move(emulator, o->target, o->source, o->bytes);
   } else {
-    core_access_move(&emulator->memory, o->target, NULL, o->bytes, o->phase);
+    core_access_move(&emulator->memory, o->target, NULL, o->bytes, o->by);
     open_memory(emulator);
     memset(o->target, o->byte, o->bytes);
   }
@@ -446,8 +446,13 @@ static void perform(CoreDevice *device, const Operation *o) {
 
 static void launch_graph(CoreDevice *device, CoreGraph *graph) {
   check_not_recording(device);
+  const bool is_encoding = device->is_encoding;
   device->graphs++;
-  for (size_t i = 0; i < graph->count; i++) perform(device, &graph->operation[i]);
+  for (size_t i = 0; i < graph->count; i++) {
+    device->is_encoding = graph->operation[i].by.is_encoding;
+    perform(device, &graph->operation[i]);
+  }
+  device->is_encoding = is_encoding;
 }
 
 static void destroy_graph(CoreDevice *device, CoreGraph *graph) {

@@ -19,8 +19,8 @@ static const char *const PHASE[CORE_PHASES] = {
   [CORE_PHASE_OTHER] = "other", [CORE_PHASE_SEARCH] = "search", [CORE_PHASE_ROLLOUT] = "rollout",
   [CORE_PHASE_UPDATE] = "update", [CORE_PHASE_MINIBATCHES] = "minibatches", [CORE_PHASE_MEASURE] = "measure"};
 
-/* Counts of a kernel in a phase, of each version's iterations. */
-typedef struct Sample { const char *kernel; int phase; CostSum sum[ITERATIONS][CORNERS]; } Sample;
+/* Counts of a kernel by what issued it, of each version's iterations. */
+typedef struct Sample { const char *kernel; CoreAccessBy by; CostSum sum[ITERATIONS][CORNERS]; } Sample;
 typedef struct Samples { Sample sample[COST_KERNELS_MAX]; int count; } Samples;
 
 /* Sizes of the run, in those of the first small version. */
@@ -59,12 +59,15 @@ static CoreConfig small_version(const CoreConfig *config, int worlds, int steps)
 }
 
 static Sample *sample_of(Samples *samples, const CoreAccessCount *count) {
-  for (int i = 0; i < samples->count; i++)
-    if (samples->sample[i].phase == count->phase && strcmp(samples->sample[i].kernel, count->kernel) == 0)
-      return &samples->sample[i];
+  for (int i = 0; i < samples->count; i++) {
+    Sample *sample = &samples->sample[i];
+    if (sample->by.phase == count->by.phase && sample->by.is_encoding == count->by.is_encoding &&
+        strcmp(sample->kernel, count->kernel) == 0)
+      return sample;
+  }
   CORE_CHECK(samples->count < COST_KERNELS_MAX);
   Sample *sample = &samples->sample[samples->count++];
-  *sample = (Sample){.kernel = count->kernel, .phase = count->phase};
+  *sample = (Sample){.kernel = count->kernel, .by = count->by};
   return sample;
 }
 
@@ -181,6 +184,8 @@ static int scale_of(const CoreConfig *config, int worlds, Scale *scale, Cost *co
       scale->searches = training->curriculum->search.batches;
     }
     cost->transitions = transitions;
+    cost->minibatches = scale->minibatches;
+    cost->pieces = scale->pieces;
     cost->search_share = searches ? 1 / (double)config->sfl.period : 0;
   }
 
@@ -197,12 +202,13 @@ static int larger(const void *a, const void *b) {
 static void sum_up(const Samples *samples, const Scale *scale, Cost *cost) {
   for (int i = 0; i < samples->count; i++) {
     const Sample *sample = &samples->sample[i];
-    const CostSum measured = extrapolate_sum(scale, sample->phase, sample->sum[0]);
-    const CostSum plain = extrapolate_sum(scale, sample->phase, sample->sum[1]);
-    add(&cost->measured[sample->phase], measured);
-    add(&cost->phase[sample->phase], sample->phase == CORE_PHASE_SEARCH ? measured : plain);
-    cost->kernel[cost->kernels++] = (CostKernel){sample->kernel, (CoreDevicePhase)sample->phase,
-                                                 sample->phase == CORE_PHASE_SEARCH ? measured : plain};
+    const int phase = sample->by.phase;
+    const CostSum measured = extrapolate_sum(scale, phase, sample->sum[0]);
+    const CostSum usual = phase == CORE_PHASE_SEARCH ? measured : extrapolate_sum(scale, phase, sample->sum[1]);
+    add(&cost->measured[phase], measured);
+    add(&cost->phase[phase], usual);
+    if (sample->by.is_encoding) add(&cost->encoder[phase], usual);
+    cost->kernel[cost->kernels++] = (CostKernel){sample->kernel, (CoreDevicePhase)phase, sample->by.is_encoding, usual};
   }
   if (cost->search_share == 0) cost->phase[CORE_PHASE_SEARCH] = (CostSum){0};
   qsort(cost->kernel, (size_t)cost->kernels, sizeof *cost->kernel, larger);
@@ -240,9 +246,11 @@ static json_t *sum_json(const char *key, const char *name, const CostSum *sum, d
 }
 
 static void print_json(const Cost *cost) {
-  json_t *phases = json_array(), *measured = json_array(), *kernels = json_array();
+  json_t *phases = json_array(), *measured = json_array(), *encoder = json_array(), *kernels = json_array();
   for (int p = 0; p < CORE_PHASES; p++) {
     json_array_append_new(phases, sum_json("phase", PHASE[p], &cost->phase[p], share_of(cost, p), cost->transitions));
+    json_array_append_new(encoder, sum_json("phase", PHASE[p], &cost->encoder[p], share_of(cost, p),
+                                            cost->transitions));
     if (p != CORE_PHASE_SEARCH)
       json_array_append_new(measured, sum_json("phase", PHASE[p], &cost->measured[p], 1, cost->transitions));
   }
@@ -251,25 +259,35 @@ static void print_json(const Cost *cost) {
     const CostKernel *k = &cost->kernel[i];
     json_t *kernel = sum_json("kernel", k->name, &k->sum, share_of(cost, (int)k->phase), cost->transitions);
     json_object_set_new(kernel, "phase", core_json_text(PHASE[k->phase]));
+    json_object_set_new(kernel, "encoder", json_boolean(k->is_encoding));
     json_array_append_new(kernels, kernel);
   }
 
-  core_json_print(json_pack("{s:f, s:f, s:f, s:o, s:o, s:o}", "transitions", cost->transitions, "bytes_per_transition",
-                            cost_bytes_per_transition(cost), "searches_per_iteration", cost->search_share, "phases",
-                            phases, "measured_iteration", measured, "kernels", kernels));
+  core_json_print(json_pack("{s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "transitions", cost->transitions,
+                            "bytes_per_transition", cost_bytes_per_transition(cost), "searches_per_iteration",
+                            cost->search_share, "minibatches", cost->minibatches, "pieces_of_a_minibatch",
+                            cost->pieces, "phases", phases, "encoder", encoder, "measured_iteration", measured,
+                            "kernels", kernels));
 }
 
 static void print_sum(const char *name, const CostSum *sum, double share, double transitions) {
   char read[32], written[32], each[32];
-  printf("%-34s %12.0f %11sB %11sB %11sB\n", name, sum->launches, core_text_count(sum->read, read),
+  printf("%-40s %10.0f %11sB %11sB %11sB\n", name, sum->launches, core_text_count(sum->read, read),
          core_text_count(sum->written, written),
          core_text_count(share * (sum->read + sum->written) / transitions, each));
+}
+
+/* Prints the sums of a minibatch's step; bytes of a transition are those of all epochs. */
+static void print_minibatch(const Cost *cost, const char *name, const CostSum *all) {
+  const double n = cost->minibatches;
+  const CostSum each = {all->launches / n, all->read / n, all->written / n};
+  if (each.launches > 0) print_sum(name, &each, n, cost->transitions);
 }
 
 static void print_table(const Cost *cost) {
   char text[64], bytes[32];
 
-  printf("%-34s %12s %12s %12s %12s\n", "an iteration", "launches", "read", "written", "transition");
+  printf("%-40s %10s %12s %12s %12s\n", "an iteration", "launches", "read", "written", "transition");
   for (int p = 0; p < CORE_PHASES; p++)
     if (p != CORE_PHASE_SEARCH) print_sum(PHASE[p], &cost->phase[p], 1, cost->transitions);
   if (cost->search_share > 0) {
@@ -277,14 +295,18 @@ static void print_table(const Cost *cost) {
     print_sum(text, &cost->phase[CORE_PHASE_SEARCH], cost->search_share, cost->transitions);
   }
 
-  printf("\n%-34s\n", "with representation metrics");
+  printf("\na minibatch, in passes over %.0f part%s\n", cost->pieces, cost->pieces > 1 ? "s" : "");
+  print_minibatch(cost, "all of it", &cost->phase[CORE_PHASE_MINIBATCHES]);
+  print_minibatch(cost, "its encoder", &cost->encoder[CORE_PHASE_MINIBATCHES]);
+
+  printf("\nwith representation metrics\n");
   for (int p = CORE_PHASE_ROLLOUT; p < CORE_PHASES; p++)
     print_sum(PHASE[p], &cost->measured[p], 1, cost->transitions);
 
-  printf("\n%-34s\n", "the largest kernels");
+  printf("\nthe largest kernels\n");
   for (int i = 0; i < cost->kernels && i < SHOWN; i++) {
     const CostKernel *k = &cost->kernel[i];
-    snprintf(text, sizeof text, "%.24s %s", k->name, PHASE[k->phase]);
+    snprintf(text, sizeof text, "%.20s %s%s", k->name, PHASE[k->phase], k->is_encoding ? ", encoder" : "");
     print_sum(text, &k->sum, share_of(cost, (int)k->phase), cost->transitions);
   }
   printf("\n%sB per transition, each four bytes once per launch\n",

@@ -19,7 +19,7 @@ static const CoreAccessCount *find_count(const char *kernel, int phase) {
   size_t n;
   const CoreAccessCount *count = core_access_counts(&n);
   for (size_t i = 0; i < n; i++)
-    if (count[i].phase == phase && strcmp(count[i].kernel, kernel) == 0) return &count[i];
+    if (count[i].by.phase == phase && strcmp(count[i].kernel, kernel) == 0) return &count[i];
   fail_msg("%s has no counts in phase %d", kernel, phase);
   return NULL;
 }
@@ -79,7 +79,7 @@ static void count_run(const CoreConfig *config, CostSum phase[CORE_PHASES]) {
   size_t n;
   const CoreAccessCount *count = core_access_counts(&n);
   for (size_t i = 0; i < n; i++) {
-    CostSum *sum = &phase[count[i].phase];
+    CostSum *sum = &phase[count[i].by.phase];
     sum->launches += (double)count[i].launches;
     sum->read += (double)count[i].read;
     sum->written += (double)count[i].written;
@@ -160,9 +160,45 @@ static void test_measured(void **state) {
   check_measured("env.num=1048576", "ppo.num_minibatches=8192");
 }
 
+/* ---- an encoder -------------------------------------------------------------------------------------------------- */
+
+/* Returns the sum of a kernel that an encoder launches in a phase. */
+static CostSum encoder_kernel(const Cost *cost, const char *name, CoreDevicePhase phase) {
+  for (int i = 0; i < cost->kernels; i++) {
+    const CostKernel *k = &cost->kernel[i];
+    if (k->is_encoding && k->phase == phase && strcmp(k->name, name) == 0) return k->sum;
+  }
+  fail_msg("no encoder launches %s", name);
+  return (CostSum){0};
+}
+
+/* The transformer's passes over a minibatch of size S are seven launches: its weights rounded, both passes, gradients of
+ * weights and a fold of them, a fold of other sums, and a copy of all. */
+static void test_encoder(void **state) {
+  (void)state;
+  CoreConfig config = CONFIGURED_SMALL("train.device=cuda", "env.task=random_s", "env.observations=entity", "env.num=64",
+                                       "ppo.num_steps=16", "ppo.num_minibatches=4", "ppo.epochs=1", "eval.count=0",
+                                       "net.encoder=transformer", "net.sharing=shared", "net.width=64", "net.depth=1",
+                                       "train.precision=bf16", "metrics.representation_every=10");
+  Cost *cost = core_memory_allocate(sizeof *cost);
+  begin_counting();
+  core_access_stop();
+  if (cost_of(&config, cost) != CORE_OK) fail_msg("%s", core_error_message());
+
+  const CostSum *of_encoder = &cost->encoder[CORE_PHASE_MINIBATCHES], *all = &cost->phase[CORE_PHASE_MINIBATCHES];
+  const double bytes = (of_encoder->read + of_encoder->written) / cost->transitions;
+  print_message("# a transition: %.0f bytes of %.0f in minibatches\n", bytes,
+                (all->read + all->written) / cost->transitions);
+  assert_true(cost->minibatches == 4 && cost->pieces == 1);
+  assert_int_equal((int)round(of_encoder->launches / cost->minibatches), 7);
+  assert_true(bytes > 200e3 && bytes <= 400e3 && of_encoder->read < all->read);
+  assert_true(encoder_kernel(cost, "ops_encoder", CORE_PHASE_MINIBATCHES).written > 0);
+  free(cost);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_extrapolation),
-                                     cmocka_unit_test(test_measured)};
+                                     cmocka_unit_test(test_measured), cmocka_unit_test(test_encoder)};
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

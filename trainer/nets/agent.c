@@ -40,7 +40,9 @@ static void remember(const Agent *agent, Ops *ops, const AgentNetwork *owner, co
 
 static void encode(const Agent *agent, Ops *ops, const AgentNetwork *owner, const float *theta, const float *x,
                    int rows) {
+  core_device_set_encoding(ops->device, true);
   encoder_forward(&agent->encoder, ops, theta + owner->encoder, x, rows, agent->encoded);
+  core_device_set_encoding(ops->device, false);
 }
 
 /* Runs the parts common to both towers, embeddings, encoder, LSTM and trunk, with the weights of an actor's vector. */
@@ -235,9 +237,11 @@ static void finish_entrance(const Agent *agent, Ops *ops, const AgentNetwork *ow
     at = below;
   }
   finish_embedding(agent, ops, rows, is_actor, gradient);
-  if (agent_has_encoder(agent))
-    encoder_backward(&agent->encoder, ops, owner->theta + owner->encoder, x, rows, agent->encoded, at,
-                     own + owner->encoder);
+  if (!agent_has_encoder(agent)) return;
+  core_device_set_encoding(ops->device, true);
+  encoder_backward(&agent->encoder, ops, owner->theta + owner->encoder, x, rows, agent->encoded, at,
+                   own + owner->encoder);
+  core_device_set_encoding(ops->device, false);
 }
 
 /* Computes the gradient of the common parts from those of both towers. */

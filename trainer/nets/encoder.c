@@ -307,7 +307,6 @@ void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, cons
     return;
   }
 
-  core_device_zero(ops->device, gradient, n * sizeof *gradient);
   for (int first = 0; first < rows; first += encoder->chunk_rows) {
     const EncoderPass pass = pass_of(encoder, ops, theta, x, rows, first);
     const float *chunk_embedding = embedding + (size_t)first * width;
@@ -317,7 +316,8 @@ void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, cons
     }
     design->backward(&pass, chunk_embedding, dembedding + (size_t)first * width, encoder->part);
     if (ops->entity->finish) ops->entity->finish(ops);
-    ops->add(ops, gradient, encoder->part, n);
+    if (first == 0) core_device_copy(ops->device, gradient, encoder->part, n * sizeof *gradient);
+    else ops->add(ops, gradient, encoder->part, n);
   }
 }
 
