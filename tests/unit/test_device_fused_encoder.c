@@ -177,6 +177,72 @@ static void test_places(void **state) {
   close_ops();
 }
 
+/* Asserts that the memory is as `unset` made it. */
+static void assert_unset(const char *what, const float *memory, size_t n) {
+  unsigned char *bytes = down(memory, n * sizeof *memory);
+  for (size_t i = 0; i < n * sizeof *memory; i++)
+    if (bytes[i] != 0xff) fail_msg("%s is written at byte %zu", what, i);
+  free(bytes);
+}
+
+static void assert_gate_unset(const OpsTransformerGate *gate) {
+  const size_t n = (size_t)(rows * W);
+  assert_unset("r", gate->r, n);
+  assert_unset("z", gate->z, n);
+  assert_unset("r x", gate->rx, n);
+  assert_unset("h", gate->h, n);
+  assert_unset("a gate's output", gate->out, n);
+}
+
+static void assert_norm_unset(const OpsTransformerNorm *norm) {
+  assert_unset("normalized", norm->normalized, (size_t)(rows * W));
+  assert_unset("inverse", norm->inverse, (size_t)rows);
+  assert_unset("a norm's output", norm->y, (size_t)(rows * W));
+}
+
+/* Without a backward pass the embedding has the same bits, and nothing else is written but what senders read again. */
+static void test_acting(void **state) {
+  (void)state;
+  device = core_device_emulated(CORE_DEVICE_FORWARD);
+  open_ops();
+  transform(&(Way){&SIM_SIZE_M, 27, 1});
+  const size_t n = (size_t)(worlds * W) * sizeof *embedding;
+  float *first = down(embedding, n);
+  forget_worlds();
+
+  make_worlds(SIM_SIZE_M, 27);
+  t.is_learning = false;
+  assert_true(ops->entity->transform(ops, there, &t, embedding));
+  float *second = down(embedding, n);
+  assert_memory_equal(second, first, n);
+
+  for (int i = 0; i < LAYERS; i++) {
+    const OpsTransformerLayer *layer = &t.layer[i];
+    assert_norm_unset(&layer->norm_1);
+    assert_norm_unset(&layer->norm_2);
+    assert_gate_unset(&layer->gate_1);
+    assert_gate_unset(&layer->gate_2);
+    assert_unset("qkv", layer->qkv, (size_t)(rows * 3 * ATTENDED));
+    assert_unset("attended", layer->attended, (size_t)(rows * ATTENDED));
+    assert_unset("out", layer->out, (size_t)(rows * W));
+    assert_unset("dense", layer->dense, (size_t)(rows * W));
+    for (int s = 0; s < 2; s++)
+      assert_unset("gathered", layer->gathered[s],
+                   (size_t)(worlds * t.message[s].count * (t.message[s].ends + 1) * W));
+  }
+  assert_unset("shapes", t.shapes, (size_t)(rows * W));
+  assert_unset("weights of the mean", t.weights, (size_t)rows);
+  for (int k = 0; k < KINDS; k++) {
+    const OpsTransformerKind *kind = &t.kind[k];
+    assert_unset("features", kind->copied, (size_t)(worlds * kind->pack.count * kind->features));
+    if (kind->is_shape)
+      assert_unset("embeddings of shapes", kind->embedded, (size_t)(worlds * kind->pack.count * kind->pack.width));
+  }
+  free(first), free(second);
+  forget_worlds();
+  close_ops();
+}
+
 /* The rule. */
 static void test_choice(void **state) {
   (void)state;
@@ -213,7 +279,8 @@ static void test_choice(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
                                      cmocka_unit_test(test_isolated), cmocka_unit_test(test_places),
-                                     cmocka_unit_test(test_choice), cmocka_unit_test(test_gpu)};
+                                     cmocka_unit_test(test_acting), cmocka_unit_test(test_choice),
+                                     cmocka_unit_test(test_gpu)};
   choose_device_tests();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,7 +99,8 @@ static inline OpsTransformerKind make_kind(int kind) {
 static inline void make_transformer(void) {
   const SimEntityLayout *l = &shape.layout;
   const size_t n = (size_t)rows;
-  t = (OpsTransformer){.kinds = KINDS, .layers = LAYERS, .epsilon = 1e-6f, .shapes = matrix(), .weights = unset(n)};
+  t = (OpsTransformer){.kinds = KINDS, .layers = LAYERS, .epsilon = 1e-6f, .is_learning = true, .shapes = matrix(),
+                       .weights = unset(n)};
   t.attention = (OpsAttention){.relations = l->attention, .mask = l->polygon_mask, .kinds = SIM_ATTEND_KINDS,
                                .entities = entities, .heads = HEADS, .size = 2};
   t.message[0] = (OpsMessage){l->joint_mask, l->joint_shapes, 2 * l->size.joints, 2, entities, W};

@@ -38,21 +38,22 @@ static void remember(const Agent *agent, Ops *ops, const AgentNetwork *owner, co
                     &agent->pass_state->sequences, owner == &agent->actor ? 0 : 1, agent->pass_state->first);
 }
 
+/* is_learning, here and below: whether agent_backward may follow. */
 static void encode(const Agent *agent, Ops *ops, const AgentNetwork *owner, const float *theta, const float *x,
-                   int rows) {
+                   int rows, bool is_learning) {
   core_device_set_encoding(ops->device, true);
-  encoder_forward(&agent->encoder, ops, theta + owner->encoder, x, rows, agent->encoded);
+  (is_learning ? encoder_forward : encoder_act)(&agent->encoder, ops, theta + owner->encoder, x, rows, agent->encoded);
   core_device_set_encoding(ops->device, false);
 }
 
 /* Runs the parts common to both towers, embeddings, encoder, LSTM and trunk, with the weights of an actor's vector. */
-static void run_below(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows) {
+static void run_below(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, bool is_learning) {
   const AgentNetwork *actor = &agent->actor;
   const AgentBlocks *blocks = &agent->blocks;
   if (blocks->count > 0)
     ops->embed_forward(ops, x, theta + actor->embedding, rows, agent->inputs - 1, blocks->width, blocks->joined,
                        blocks->of_row);
-  if (agent_has_common_encoder(agent)) encode(agent, ops, actor, theta, x, rows);
+  if (agent_has_common_encoder(agent)) encode(agent, ops, actor, theta, x, rows, is_learning);
   if (agent_has_common_recurrent(agent)) remember(agent, ops, actor, theta, x, rows);
   network_forward_layers(ops, &actor->shape, theta, entrance(agent, x), rows, &actor->activations, 0, agent->trunk);
 }
@@ -64,19 +65,20 @@ static const float *below_tower(const Agent *agent, const float *x) {
 
 /* Runs a tower, after the encoder and LSTM of its network. */
 static void run_tower(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
-                      int rows, const NetworkActivations *activations) {
-  if (agent_has_encoder(agent) && !agent_has_common_encoder(agent)) encode(agent, ops, network, theta, x, rows);
+                      int rows, const NetworkActivations *activations, bool is_learning) {
+  if (agent_has_encoder(agent) && !agent_has_common_encoder(agent))
+    encode(agent, ops, network, theta, x, rows, is_learning);
   if (agent_is_recurrent(agent) && !agent_has_common_recurrent(agent)) remember(agent, ops, network, theta, x, rows);
   network_forward_layers(ops, &network->shape, theta, below_tower(agent, x), rows, activations,
                          trunk_of(agent, network), network->shape.layers);
 }
 
-/* Runs a chunk of a tower whose last layer writes to `output`. */
+/* Runs a chunk of a tower, for acting, whose last layer writes to `output`. */
 static void run_tower_to(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
                          int rows, float *output) {
   NetworkActivations activations = network->activations;
   activations.hidden[network->shape.layers - 1] = output;
-  run_tower(agent, ops, network, theta, x, rows, &activations);
+  run_tower(agent, ops, network, theta, x, rows, &activations, false);
 }
 
 void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
@@ -87,23 +89,25 @@ void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, co
     int chunk_rows = rows - row < agent->max_rows ? rows - row : agent->max_rows;
     const float *rows_of_x = x + (size_t)row * inputs;
     begin_chunk(agent, row);
-    run_below(agent, ops, below_theta, rows_of_x, chunk_rows);
+    run_below(agent, ops, below_theta, rows_of_x, chunk_rows, false);
     run_tower_to(agent, ops, network, theta, rows_of_x, chunk_rows, output + (size_t)row * outputs);
   }
 }
 
-/* Computes the policy of a chunk after its common parts, and its values unless NULL. Q values become probabilities,
- * means are joined with their deviations. */
+/* Computes the policy of a chunk after its common parts: means, joined with their deviations. */
+static void run_gaussian(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, bool is_learning,
+                         float *parameters) {
+  const AgentNetwork *actor = &agent->actor;
+  run_tower(agent, ops, actor, theta, x, rows, &actor->activations, is_learning);
+  ops->gaussian_join(ops, actor->activations.hidden[actor->shape.layers - 1], theta + actor->log_sigma,
+                     agent->blocks.of_row, rows, agent->head.factors, parameters);
+}
+
+/* Computes the policy of a chunk after its common parts, and its values unless NULL. Q values become probabilities. */
 static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
                        float *values) {
-  const AgentNetwork *actor = &agent->actor;
-  if (agent_is_gaussian(agent)) {
-    run_tower(agent, ops, actor, theta, x, rows, &actor->activations);
-    ops->gaussian_join(ops, actor->activations.hidden[actor->shape.layers - 1], theta + actor->log_sigma,
-                       agent->blocks.of_row, rows, agent->head.factors, parameters);
-  } else {
-    run_tower_to(agent, ops, actor, theta, x, rows, parameters);
-  }
+  if (agent_is_gaussian(agent)) run_gaussian(agent, ops, theta, x, rows, false, parameters);
+  else run_tower_to(agent, ops, &agent->actor, theta, x, rows, parameters);
   if (agent->is_q && values) ops->q_values(ops, parameters, rows, agent->head.logits, values);
   if (agent->is_q) ops->q_policy(ops, parameters, rows, agent->head.logits, agent->epsilon);
   else if (values) run_tower_to(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
@@ -132,7 +136,7 @@ static void act(const Agent *agent, Ops *ops, const float *theta, const float *x
       act_beside(agent, ops, theta, rows_of_x, chunk_rows, chunk_parameters, values + row);
       continue;
     }
-    run_below(agent, ops, theta, rows_of_x, chunk_rows);
+    run_below(agent, ops, theta, rows_of_x, chunk_rows, false);
     run_policy(agent, ops, theta, rows_of_x, chunk_rows, chunk_parameters, values ? values + row : NULL);
   }
 }
@@ -174,14 +178,14 @@ static const float *pass(const Agent *agent, Ops *ops, const AgentNetwork *netwo
   CORE_CHECK(rows <= agent->max_rows);
   begin_chunk(agent, 0);
   if (network == &agent->actor) {
-    run_below(agent, ops, network->theta, x, rows);
+    run_below(agent, ops, network->theta, x, rows, true);
     if (agent_is_gaussian(agent)) {
-      run_policy(agent, ops, network->theta, x, rows, agent->joined, NULL);
+      run_gaussian(agent, ops, network->theta, x, rows, true, agent->joined);
       return agent->joined;
     }
   }
   if (is_to_loss && ops->expect_loss && is_tower_alone(agent, ops, network)) ops->expect_loss(ops);
-  run_tower(agent, ops, network, network->theta, x, rows, &network->activations);
+  run_tower(agent, ops, network, network->theta, x, rows, &network->activations, true);
   return network->activations.hidden[network->shape.layers - 1];
 }
 

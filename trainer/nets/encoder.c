@@ -279,12 +279,14 @@ static EncoderPass pass_of(const Encoder *encoder, Ops *ops, const float *theta,
   const size_t chunk = keeps_all(encoder, rows) ? (size_t)(first / encoder->chunk_rows) : 0;
   return (EncoderPass){
       .ops = ops, .shape = &encoder->shape, .theta = theta, .zeros = encoder->zeros, .rounded = encoder->rounded,
-      .memory = encoder->memory + chunk * encoder->chunk_floats,
+      .memory = encoder->memory + chunk * encoder->chunk_floats, .is_learning = true,
       .x = {x + (size_t)first * (size_t)stride, left < encoder->chunk_rows ? left : encoder->chunk_rows, stride},
   };
 }
 
-void encoder_forward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, float *embedding) {
+/* Stores no activations where not those of all chunks stay: encoder_backward computes them again. */
+static void forward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, float *embedding,
+                    bool is_learning) {
   const EncoderDesign *design = DESIGN[encoder->shape.kind];
   if (encoder_reads_pixels(encoder->shape.kind)) {
     encoder_pixels_forward(encoder, design, ops, theta, x, rows, embedding);
@@ -292,9 +294,17 @@ void encoder_forward(const Encoder *encoder, Ops *ops, const float *theta, const
   }
   if (ops->entity->round) ops->entity->round(ops, theta, encoder->shape.parameters, encoder->rounded);
   for (int first = 0; first < rows; first += encoder->chunk_rows) {
-    const EncoderPass pass = pass_of(encoder, ops, theta, x, rows, first);
+    EncoderPass pass = pass_of(encoder, ops, theta, x, rows, first);
+    pass.is_learning = is_learning && keeps_all(encoder, rows);
     design->forward(&pass, embedding + (size_t)first * (size_t)encoder->shape.width);
   }
+}
+
+void encoder_forward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, float *embedding) {
+  forward(encoder, ops, theta, x, rows, embedding, true);
+}
+void encoder_act(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, float *embedding) {
+  forward(encoder, ops, theta, x, rows, embedding, false);
 }
 
 void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows,

@@ -14,6 +14,7 @@ typedef struct EncoderPass {
   OpsRows x;
   float *memory, *scratch;   /* a chunk's; scratch: contents not needed by the backward pass */
   const float *packed;       /* pixels: Encoder.packed */
+  bool is_learning;          /* entities: whether `backward` may follow `forward` */
 } EncoderPass;
 
 /* Encoder implementation: its tensors, the floats of memory for a chunk of `rows`, its two passes. backward follows

@@ -296,7 +296,8 @@ static OpsTransformer transformer_of(const EncoderPass *pass, const Memory *m) {
   const EncoderTensor *tensor = pass->shape->tensor;
   OpsTransformer t = {.attention = attention_of(pass), .message = {message_of(pass, 0), message_of(pass, 1)},
                       .kinds = ENCODER_ENTITY_KINDS, .layers = LAYERS, .shapes = m->shapes, .weights = m->weights,
-                      .theta = pass->theta, .rounded = pass->rounded, .epsilon = (float)NORM_EPSILON};
+                      .theta = pass->theta, .rounded = pass->rounded, .epsilon = (float)NORM_EPSILON,
+                      .is_learning = pass->is_learning};
 
   for (int kind = 0; kind < ENCODER_ENTITY_KINDS; kind++) {
     const EncoderEntities e = encoder_entities(&pass->shape->layout, kind);

@@ -103,6 +103,7 @@ typedef struct OpsTransformer {
   const float *theta;
   const uint16_t *rounded;
   float epsilon;              /* layer norms' */
+  bool is_learning;           /* whether the backward pass follows */
 } OpsTransformer;
 
 typedef struct OpsEntity OpsEntity;
@@ -175,9 +176,9 @@ struct OpsEntity {
   void (*dense_backward)(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation, float *dy,
                          float *dx, float *dw, float *db);
 
-  /* Computes the forward pass of a transformer -> embedding [rows][OPS_TRANSFORMER_WIDTH], with all that its backward
-   * pass reads, in one launch. Returns false where it does not support the shapes or the device, having done nothing.
-   * NULL: nowhere. */
+  /* Computes the forward pass of a transformer -> embedding [rows][OPS_TRANSFORMER_WIDTH] in one launch; is_learning:
+   * with all that its backward pass reads. Returns false where it does not support the shapes or the device, having done
+   * nothing. NULL: nowhere. */
   bool (*transform)(Ops *ops, OpsRows x, const OpsTransformer *transformer, float *embedding);
   /* Computes its backward pass: the gradients in `transformer`, and those of all parameters in gradient[] (complete
    * after `finish`). Supports what `transform` does. */

@@ -70,8 +70,16 @@ OPS_ENCODER_FN uint16_t *ops_encoder_place(const OpsEncoderTile *t, float *matri
   return (uint16_t *)(void *)matrix + of_all * OPS_ENCODER_WIDTH + eighth * KERNEL_EIGHT;
 }
 
-/* Copies the tile's rows to device memory. */
-OPS_ENCODER_FN void ops_encoder_store(const OpsEncoderTile *t, uint16_t *matrix, float *to) {
+/* Store eight neighbors of a row, or all of the tile's rows, for the backward pass, if there is one. */
+OPS_ENCODER_FN bool ops_encoder_is_kept(const OpsEncoderTile *t, uint32_t row) {
+  return t->a->t.is_learning && row < t->rows;
+}
+OPS_ENCODER_FN void ops_encoder_keep(const OpsEncoderTile *t, OpsEight eight, float *to, uint32_t row,
+                                     uint32_t eighth) {
+  if (ops_encoder_is_kept(t, row)) ops_store_eight(eight, ops_encoder_place(t, to, row, eighth));
+}
+OPS_ENCODER_FN void ops_encoder_keep_rows(const OpsEncoderTile *t, uint16_t *matrix, float *to) {
+  if (!t->a->t.is_learning) return;
   for (uint32_t i = t->at->thread; i < t->rows * OPS_ENCODER_EIGHTS; i += OPS_ENCODER_THREADS) {
     const uint32_t row = i / OPS_ENCODER_EIGHTS, e = i % OPS_ENCODER_EIGHTS;
     ops_store_eight(*ops_encoder_eight(matrix, row, e), ops_encoder_place(t, to, row, e));

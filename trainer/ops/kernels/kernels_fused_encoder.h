@@ -1,6 +1,6 @@
 /* Forward pass of the transformer over shapes (trainer/nets/encoder_transformer.c) in one launch: embedding, layers,
- * messages and mean. Entities stay in shared memory from their features to the mean, and each matrix that the backward
- * pass reads is written once (OpsTransformer).
+ * messages and mean. Entities stay in shared memory from their features to the mean. If a backward pass follows
+ * (OpsTransformer.is_learning), each matrix that it reads is written once; otherwise only what joints and thrusters send.
  *
  * A block processes tiles of whole worlds, up to 128 entities (16 worlds of size S, 12 of M, 7 of L), one after the
  * other, in 129 KB of shared memory, as devices of compute capability 8.0, 9.0 and 10.0 have:
@@ -50,7 +50,7 @@ OPS_ENCODER_FN void ops_encoder_features(const OpsEncoderTile *t, int k) {
     for (uint32_t n = 0; n < 2; n++) {
       if (thing >= things || first + n >= features) continue;
       x[n] = ops_encoder_observation(t, of_world.whole)[(uint32_t)kind->offset + of_world.rest * features + first + n];
-      kind->copied[(t->first * t->a->count[k].number + thing) * features + first + n] = x[n];
+      if (t->a->t.is_learning) kind->copied[(t->first * t->a->count[k].number + thing) * features + first + n] = x[n];
     }
     *(uint32_t *)(void *)(t->y + core_device_swizzled(thing, first, OPS_ENCODER_WIDTH)) = row_bf16_pair(x[0], x[1]);
   }
@@ -63,7 +63,7 @@ OPS_ENCODER_FN void ops_encoder_features(const OpsEncoderTile *t, int k) {
   core_device_barrier(t->at);
 }
 
-/* Stores two neighbors of an embedding: as floats, and those of active shapes in x. */
+/* Stores two neighbors of an embedding: as floats where they are read again, and those of active shapes in x. */
 OPS_ENCODER_FN void ops_encoder_embedded(const OpsEncoderTile *t, int k, uint32_t thing, uint32_t column,
                                          const float *two) {
   const OpsTransformerKind *kind = &t->a->t.kind[k];
@@ -72,9 +72,11 @@ OPS_ENCODER_FN void ops_encoder_embedded(const OpsEncoderTile *t, int k, uint32_
   const CoreDivided32 of_world = core_divide_32(thing, t->a->count[k]);
   float *to = kind->embedded + (t->first * t->a->count[k].number + thing) * width + column, last = two[1];
 
-  to[0] = two[0];
-  if (column + 1 < width) to[1] = two[1];
-  else last = (int)column + 1 == pack->tag ? 1.0f : 0.0f;
+  if (column + 1 == width) last = (int)column + 1 == pack->tag ? 1.0f : 0.0f;
+  if (t->a->t.is_learning || !kind->is_shape) {
+    to[0] = two[0];
+    if (column + 1 < width) to[1] = two[1];
+  }
   if (!kind->is_shape) return;
   if (ops_encoder_observation(t, of_world.whole)[(uint32_t)pack->mask + of_world.rest] == 0) return;
 
@@ -107,7 +109,7 @@ OPS_ENCODER_FN void ops_encoder_embed(OpsEncoderTile *t) {
     }
     core_device_barrier(t->at);
   }
-  ops_encoder_store(t, t->x, t->a->t.shapes);
+  ops_encoder_keep_rows(t, t->x, t->a->t.shapes);
 }
 
 /* ---- layer norm -------------------------------------------------------------------------------------------------- */
@@ -131,7 +133,7 @@ OPS_ENCODER_FN void ops_encoder_norm(const OpsEncoderTile *t, const OpsTransform
     const float inverse = 1.0f / sqrtf(squares * (1.0f / OPS_ENCODER_WIDTH) + t->a->t.epsilon);
     t->number[2 * own] = mean;
     t->number[2 * own + 1] = inverse;
-    if (own < t->rows) norm->inverse[t->first * t->a->attend.entities.number + own] = inverse;
+    if (ops_encoder_is_kept(t, own)) norm->inverse[t->first * t->a->attend.entities.number + own] = inverse;
   }
   core_device_barrier(t->at);
 
@@ -145,16 +147,15 @@ OPS_ENCODER_FN void ops_encoder_norm(const OpsEncoderTile *t, const OpsTransform
     }
     const OpsEight rounded = ops_encoder_round(y);
     *ops_encoder_eight(t->y, row, eighth) = rounded;
-    if (row >= t->rows) continue;
-    ops_store_eight(ops_encoder_round(x), ops_encoder_place(t, norm->normalized, row, eighth));
-    ops_store_eight(rounded, ops_encoder_place(t, norm->y, row, eighth));
+    ops_encoder_keep(t, ops_encoder_round(x), norm->normalized, row, eighth);
+    ops_encoder_keep(t, rounded, norm->y, row, eighth);
   }
   core_device_barrier(t->at);
 }
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
 
-/* Stores the sums and their bias as floats [rows][OPS_ENCODER_QKV] in `other`, and in device memory. */
+/* Stores the sums and their bias as floats [rows][OPS_ENCODER_QKV] in `other`, and for the backward pass. */
 OPS_ENCODER_FN void ops_encoder_put_qkv(const OpsEncoderTile *t, const OpsEncoderSum *sum, const float *bias,
                                         float *qkv) {
   const OpsEncoderOwn own = ops_encoder_own(t, OPS_ENCODER_HIGH, OPS_ENCODER_ACROSS / 2);
@@ -169,13 +170,14 @@ OPS_ENCODER_FN void ops_encoder_put_qkv(const OpsEncoderTile *t, const OpsEncode
     }
   }
   core_device_barrier(t->at);
+  if (!t->a->t.is_learning) return;
 
   OpsFourFloats *to = (OpsFourFloats *)(void *)(qkv + t->first * t->a->attend.entities.number * OPS_ENCODER_QKV);
   for (uint32_t i = t->at->thread; i < t->rows * OPS_ENCODER_QKV / KERNEL_FOUR; i += OPS_ENCODER_THREADS)
     to[i] = ((const OpsFourFloats *)(const void *)staged)[i];
 }
 
-/* Computes attention from `other` into the first columns of y, and stores it. */
+/* Computes attention from `other` into the first columns of y. */
 OPS_ENCODER_FN void ops_encoder_attend(const OpsEncoderTile *t, float *attended) {
   const OpsAttend *attend = &t->a->attend;
   for (uint32_t i = t->at->thread; i < t->rows * OPS_TRANSFORMER_HEADS; i += OPS_ENCODER_THREADS) {
@@ -187,7 +189,8 @@ OPS_ENCODER_FN void ops_encoder_attend(const OpsEncoderTile *t, float *attended)
     const OpsHeadVector out = ops_attend_query(&place);
     const uint32_t pair = row_bf16_pair(out.x[0], out.x[1]);
     *(uint32_t *)(void *)(t->y + core_device_swizzled(row, 2 * head, OPS_ENCODER_WIDTH)) = pair;
-    ((uint32_t *)(void *)attended)[t->first * attend->entities.number * OPS_TRANSFORMER_HEADS + i] = pair;
+    if (t->a->t.is_learning)
+      ((uint32_t *)(void *)attended)[t->first * attend->entities.number * OPS_TRANSFORMER_HEADS + i] = pair;
   }
   core_device_barrier(t->at);
 }
@@ -200,7 +203,7 @@ OPS_ENCODER_FN OpsEncoderTerm ops_encoder_reset(const OpsEncoderTile *t, const O
   return (OpsEncoderTerm){t->y, t->a->t.rounded + gate->w, 3 * OPS_ENCODER_WIDTH, OPS_ENCODER_WIDTH, OPS_ENCODER_WIDTH};
 }
 
-/* Stores r, which is in `other`, and replaces it by r x. */
+/* Keeps r, which is in `other`, and replaces it by r x. */
 OPS_ENCODER_FN void ops_encoder_open(const OpsEncoderTile *t, const OpsTransformerGate *gate) {
   for (uint32_t i = t->at->thread; i < OPS_ENCODER_ROWS * OPS_ENCODER_EIGHTS; i += OPS_ENCODER_THREADS) {
     const uint32_t row = i / OPS_ENCODER_EIGHTS, eighth = i % OPS_ENCODER_EIGHTS;
@@ -210,14 +213,13 @@ OPS_ENCODER_FN void ops_encoder_open(const OpsEncoderTile *t, const OpsTransform
     ops_encoder_read(t->x, row, eighth, x);
     for (int k = 0; k < KERNEL_EIGHT; k++) x[k] *= r[k];
     const OpsEight kept = *ops_encoder_eight(t->other, row, eighth) = ops_encoder_round(x);
-    if (row >= t->rows) continue;
-    ops_store_eight(opened, ops_encoder_place(t, gate->r, row, eighth));
-    ops_store_eight(kept, ops_encoder_place(t, gate->rx, row, eighth));
+    ops_encoder_keep(t, opened, gate->r, row, eighth);
+    ops_encoder_keep(t, kept, gate->rx, row, eighth);
   }
   core_device_barrier(t->at);
 }
 
-/* Stores z, which is in y, and h, in `other`, and replaces x by the output, which is stored unless `out` is NULL. */
+/* Keeps z, which is in y, and h, in `other`, and replaces x by the output, which is kept unless `out` is NULL. */
 OPS_ENCODER_FN void ops_encoder_close(const OpsEncoderTile *t, const OpsTransformerGate *gate, float *out) {
   for (uint32_t i = t->at->thread; i < OPS_ENCODER_ROWS * OPS_ENCODER_EIGHTS; i += OPS_ENCODER_THREADS) {
     const uint32_t row = i / OPS_ENCODER_EIGHTS, eighth = i % OPS_ENCODER_EIGHTS;
@@ -229,10 +231,9 @@ OPS_ENCODER_FN void ops_encoder_close(const OpsEncoderTile *t, const OpsTransfor
     for (int k = 0; k < KERNEL_EIGHT; k++) x[k] = row_gate_out(z[k], x[k], h[k]);
     const OpsEight closed = ops_encoder_round(x);
     *ops_encoder_eight(t->x, row, eighth) = closed;
-    if (row >= t->rows) continue;
-    ops_store_eight(gated, ops_encoder_place(t, gate->z, row, eighth));
-    ops_store_eight(candidate, ops_encoder_place(t, gate->h, row, eighth));
-    if (out) ops_store_eight(closed, ops_encoder_place(t, out, row, eighth));
+    ops_encoder_keep(t, gated, gate->z, row, eighth);
+    ops_encoder_keep(t, candidate, gate->h, row, eighth);
+    if (out) ops_encoder_keep(t, closed, out, row, eighth);
   }
   core_device_barrier(t->at);
 }
@@ -276,8 +277,8 @@ OPS_ENCODER_FN uint32_t ops_encoder_senders(const OpsEncoderTile *t, uint32_t s)
   return t->worlds * (uint32_t)t->a->t.message[s].count;
 }
 
-/* Collects part `part` of what a kind sends (a shape, or the sender's own embedding) in its rows of y, and stores it;
- * the other rows become 0. */
+/* Collects part `part` of what a kind sends (a shape, or the sender's own embedding) in its rows of y, and keeps it; the
+ * other rows become 0. */
 OPS_ENCODER_FN void ops_encoder_gather(const OpsEncoderTile *t, const OpsTransformerLayer *layer, uint32_t s,
                                        uint32_t part, uint32_t rows) {
   const OpsMessage *m = &t->a->t.message[s];
@@ -300,7 +301,7 @@ OPS_ENCODER_FN void ops_encoder_gather(const OpsEncoderTile *t, const OpsTransfo
       }
       uint16_t *to = (uint16_t *)(void *)layer->gathered[s];
       to += (sender.of_all * ((size_t)m->ends + 1) + part) * OPS_ENCODER_WIDTH;
-      ops_store_eight(eight, to + eighth * KERNEL_EIGHT);
+      if (t->a->t.is_learning) ops_store_eight(eight, to + eighth * KERNEL_EIGHT);
     }
     *ops_encoder_eight(t->y, row, eighth) = eight;
   }
@@ -397,18 +398,18 @@ OPS_ENCODER_FN void ops_encoder_half(OpsEncoderTile *t, const OpsTransformerLaye
   OpsEncoderSum sum = {{{{0}}}};
   ops_encoder_multiply(t, dense, none, reset, OPS_ENCODER_HIGH, OPS_ENCODER_ACROSS, &sum);
   ops_encoder_put(t, &sum, a->theta + (dense.w - a->rounded) + dense.in * W, 1, OPS_ENCODER_RELU, t->y);
-  ops_encoder_store(t, t->y, is_second ? layer->dense : layer->out);
+  ops_encoder_keep_rows(t, t->y, is_second ? layer->dense : layer->out);
   ops_encoder_gate(t, gate, is_second ? NULL : gate->out, is_second ? ops_encoder_message(t, layer, 0) : none);
 }
 
-/* Computes the mean over the dummy and the active shapes, and stores its weights. */
+/* Computes the mean over the dummy and the active shapes, and keeps its weights. */
 OPS_ENCODER_FN void ops_encoder_mean(const OpsEncoderTile *t) {
   const uint32_t entities = t->a->attend.entities.number, own = t->at->thread;
   if (own < t->rows) {
     const CoreDivided32 of_world = core_divide_32(own, t->a->attend.entities);
     const float *active = ops_encoder_observation(t, of_world.whole) + t->a->attend.attention.mask;
     t->number[own] = row_mean_weight(active, (int)entities - 1, (int)of_world.rest);
-    t->a->t.weights[t->first * entities + own] = t->number[own];
+    if (t->a->t.is_learning) t->a->t.weights[t->first * entities + own] = t->number[own];
   }
   core_device_barrier(t->at);
 
@@ -437,7 +438,7 @@ OPS_ENCODER_FN void ops_encoder_tile(OpsEncoderTile *t) {
     ops_encoder_half(t, layer, true);
     if (senders <= OPS_ENCODER_ROWS / 2) ops_encoder_send(t, layer, OPS_ENCODER_HIGH / 2);
     else ops_encoder_send(t, layer, OPS_ENCODER_HIGH);
-    if (l + 1 < t->a->t.layers) ops_encoder_store(t, t->x, layer->gate_2.out);
+    if (l + 1 < t->a->t.layers) ops_encoder_keep_rows(t, t->x, layer->gate_2.out);
   }
   ops_encoder_mean(t);
 }
