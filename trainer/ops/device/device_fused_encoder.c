@@ -78,13 +78,8 @@ static void fold_layer(DeviceState *state, const OpsTransformerLayer *layer, con
   const struct { size_t begin, columns, place; } sum[OPS_ENCODER_SUM_KINDS] = {
     {OPS_ENCODER_SUM_NORM_1, 2 * W, layer->norm_1.gain},
     {OPS_ENCODER_SUM_NORM_2, 2 * W, layer->norm_2.gain},
-    {OPS_ENCODER_SUM_QKV, OPS_ENCODER_QKV, layer->qkv_w + W * OPS_ENCODER_QKV},
-    {OPS_ENCODER_SUM_OUT, W, layer->out_w + OPS_ENCODER_ATTENDED * W},
     {OPS_ENCODER_SUM_GATE_1, W, layer->gate_1.w + 6 * SQUARE},
-    {OPS_ENCODER_SUM_DENSE, W, layer->dense_w + SQUARE},
     {OPS_ENCODER_SUM_GATE_2, W, layer->gate_2.w + 6 * SQUARE},
-    {OPS_ENCODER_SUM_JOINT, W, layer->message[0] + 3 * SQUARE},
-    {OPS_ENCODER_SUM_THRUSTER, W, layer->message[1] + 2 * SQUARE},
   };
   for (int k = 0; k < OPS_ENCODER_SUM_KINDS; k++)
     device_fold_later(state, (OpsFold){.parts = sums + sum[k].begin * a->tiles, .count = a->tiles,
@@ -102,6 +97,12 @@ static void add_kernel(Products *p, const float *x, int in, const float *dz, int
     p->product[p->count++] = (OpsWeightProduct){
       .x = x, .dz = (const uint16_t *)(const void *)dz + first, .dw = dw, .rows = (uint32_t)rows, .in = (uint32_t)in,
       .out = (uint32_t)out, .row_x = (uint32_t)in, .row_dz = (uint32_t)row_dz};
+}
+
+/* Adds that of a layer's kernel, and of its bias, which follows. */
+static void add_layer(Products *p, const float *x, int in, const float *dz, int out, int rows, float *dw) {
+  add_kernel(p, x, in, dz, out, 0, out, rows, dw);
+  if (rows > 0) p->product[p->count - 1].db = dw + in * out;
 }
 
 /* Adds those of a gate: W of y, U of x before r and z, and Ug of r x before h. */
@@ -124,7 +125,7 @@ static void add_embedding(Products *p, const OpsTransformerKind *kind, int world
       .rows = (uint32_t)(worlds * kind->pack.count), .row_x = features, .row_dz = width};
 }
 
-/* Computes the gradients of all kernels, from what both passes have left. */
+/* Computes the gradients of all kernels and most biases, from what both passes have left. */
 static void launch_kernels(DeviceState *state, int worlds, const OpsTransformer *t, float *gradient) {
   enum { W = OPS_ENCODER_WIDTH, ATTENDED = OPS_ENCODER_ATTENDED, QKV = OPS_ENCODER_QKV };
   const int rows = worlds * t->attention.entities;
@@ -133,12 +134,12 @@ static void launch_kernels(DeviceState *state, int worlds, const OpsTransformer 
     const OpsTransformerLayer *layer = &t->layer[l];
     add_gate(&p, &layer->gate_1, l > 0 ? t->layer[l - 1].gate_2.out : t->shapes, layer->out, rows, gradient);
     add_gate(&p, &layer->gate_2, layer->gate_1.out, layer->dense, rows, gradient);
-    add_kernel(&p, layer->norm_1.y, W, layer->dqkv, QKV, 0, QKV, rows, gradient + layer->qkv_w);
-    add_kernel(&p, layer->attended, ATTENDED, layer->dout, W, 0, W, rows, gradient + layer->out_w);
-    add_kernel(&p, layer->norm_2.y, W, layer->ddense, W, 0, W, rows, gradient + layer->dense_w);
+    add_layer(&p, layer->norm_1.y, W, layer->dqkv, QKV, rows, gradient + layer->qkv_w);
+    add_layer(&p, layer->attended, ATTENDED, layer->dout, W, rows, gradient + layer->out_w);
+    add_layer(&p, layer->norm_2.y, W, layer->ddense, W, rows, gradient + layer->dense_w);
     for (int s = 0; s < 2; s++)
-      add_kernel(&p, layer->gathered[s], (t->message[s].ends + 1) * W, layer->dmessages[s], W, 0, W,
-                 worlds * t->message[s].count, gradient + layer->message[s]);
+      add_layer(&p, layer->gathered[s], (t->message[s].ends + 1) * W, layer->dmessages[s], W,
+                worlds * t->message[s].count, gradient + layer->message[s]);
   }
   for (int k = 0; k < t->kinds; k++) add_embedding(&p, &t->kind[k], worlds, gradient);
   device_weights(state, p.product, p.count);

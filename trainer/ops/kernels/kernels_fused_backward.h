@@ -1,6 +1,6 @@
 /* Backward pass of the transformer over shapes in one launch: gradients of entities through all layers, which each
- * leave the gradients that the products for their kernels' gradients read, once each, and sums for those of biases and
- * layer norms. Products for kernels follow in other launches.
+ * leave the gradients that the products for their kernels' gradients read, once each, and sums for those of layer norms
+ * and gates' biases. Gradients of kernels and of the other biases follow in another launch (kernels_weights.h).
  *
  * A block processes the same tiles of whole worlds as in the forward pass (kernels_fused_encoder.h), with the same
  * products of 128 x 128 sums by eight warps, in 160 KB of shared memory: four matrices hold the rows, so that there are
@@ -29,15 +29,10 @@ enum { OPS_ENCODER_BACKWARD_SHARED = 8 * OPS_ENCODER_ROWS * OPS_ENCODER_WIDTH + 
 enum {
   OPS_ENCODER_SUM_NORM_1 = 0,  /* gain and offset */
   OPS_ENCODER_SUM_NORM_2 = OPS_ENCODER_SUM_NORM_1 + 2 * OPS_ENCODER_WIDTH,
-  OPS_ENCODER_SUM_QKV = OPS_ENCODER_SUM_NORM_2 + 2 * OPS_ENCODER_WIDTH,
-  OPS_ENCODER_SUM_OUT = OPS_ENCODER_SUM_QKV + OPS_ENCODER_QKV,
-  OPS_ENCODER_SUM_GATE_1 = OPS_ENCODER_SUM_OUT + OPS_ENCODER_WIDTH,
-  OPS_ENCODER_SUM_DENSE = OPS_ENCODER_SUM_GATE_1 + OPS_ENCODER_WIDTH,
-  OPS_ENCODER_SUM_GATE_2 = OPS_ENCODER_SUM_DENSE + OPS_ENCODER_WIDTH,
-  OPS_ENCODER_SUM_JOINT = OPS_ENCODER_SUM_GATE_2 + OPS_ENCODER_WIDTH,
-  OPS_ENCODER_SUM_THRUSTER = OPS_ENCODER_SUM_JOINT + OPS_ENCODER_WIDTH,
-  OPS_ENCODER_SUMS = OPS_ENCODER_SUM_THRUSTER + OPS_ENCODER_WIDTH,
-  OPS_ENCODER_SUM_KINDS = 9,
+  OPS_ENCODER_SUM_GATE_1 = OPS_ENCODER_SUM_NORM_2 + 2 * OPS_ENCODER_WIDTH, /* bias */
+  OPS_ENCODER_SUM_GATE_2 = OPS_ENCODER_SUM_GATE_1 + OPS_ENCODER_WIDTH,
+  OPS_ENCODER_SUMS = OPS_ENCODER_SUM_GATE_2 + OPS_ENCODER_WIDTH,
+  OPS_ENCODER_SUM_KINDS = 4,
 };
 
 /* Elements of a thread, one after the other: its eighth of every sixteenth row. */
@@ -75,13 +70,13 @@ OPS_ENCODER_FN void ops_encoder_put_sums(const OpsEncoderTile *t, const OpsEncod
   core_device_barrier(t->at);
 }
 
-/* Writes the tile's sums of columns `from` to from + columns - 1 of the `all` columns at `begin`: own[] of each thread,
- * over its rows. Overwrites 8 KB of a matrix after a barrier. */
+/* Writes the tile's sums of columns `from` to from + OPS_ENCODER_WIDTH - 1 of the `all` columns at `begin`: own[] of each
+ * thread, over its rows. Overwrites 8 KB of a matrix after a barrier. */
 OPS_ENCODER_FN void ops_encoder_add_rows(const OpsEncoderTile *t, uint16_t *scratch, const float *own, uint32_t begin,
-                                         uint32_t all, uint32_t from, uint32_t columns) {
+                                         uint32_t all, uint32_t from) {
   const size_t place = (size_t)((uint32_t)t->layer * OPS_ENCODER_SUMS + begin) * t->a->tiles;
   float *to = t->a->sums + place + (size_t)t->tile * all + from;
-  ops_sum_eights_in(t->at, (float *)(void *)scratch, own, columns, to);
+  ops_sum_eights_in(t->at, (float *)(void *)scratch, own, OPS_ENCODER_WIDTH, to);
 }
 
 /* Products of a layer's gradient; each is described where the first stage of it is fetched, and again where it is
@@ -121,15 +116,13 @@ OPS_ENCODER_FN void ops_encoder_spread(const OpsEncoderTile *t) {
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-/* Gradients at the messages of a kind -> their rows of y, and device memory, with their sums: those of active senders
- * are those at their first shapes. Rows before the kind's are unchanged, those after it up to `rows` become 0. */
+/* Gradients at the messages of a kind -> their rows of y, and device memory: those of active senders are those at their
+ * first shapes. Rows before the kind's are unchanged, those after it up to `rows` become 0. */
 OPS_ENCODER_FN void ops_encoder_unscatter(const OpsEncoderTile *t, const OpsTransformerLayer *layer, uint32_t s,
                                           uint32_t rows) {
   const OpsMessage *m = &t->a->t.message[s];
   const uint32_t begin = s == 0 ? 0 : ops_encoder_senders(t, 0), count = ops_encoder_senders(t, s);
   const uint32_t eighth = ops_encoder_eighth(t);
-  float sum[KERNEL_EIGHT] = {0}, dx[KERNEL_EIGHT];
-
   for (uint32_t row = ops_encoder_row(t); row < rows; row += OPS_ENCODER_AT_ONCE) {
     OpsEight eight = {{0, 0, 0, 0}};
     if (row < begin) continue;
@@ -141,13 +134,10 @@ OPS_ENCODER_FN void ops_encoder_unscatter(const OpsEncoderTile *t, const OpsTran
         eight = *ops_encoder_eight(t->x, sender.world * t->a->attend.entities.number + entity, eighth);
       }
       ops_store_eight(eight, to + eighth * KERNEL_EIGHT);
-      ops_widen_bf16(eight, KERNEL_EIGHT, dx);
-      for (int k = 0; k < KERNEL_EIGHT; k++) sum[k] += dx[k];
     }
     *ops_encoder_eight(t->y, row, eighth) = eight;
   }
-  ops_encoder_add_rows(t, t->other, sum, s == 0 ? OPS_ENCODER_SUM_JOINT : OPS_ENCODER_SUM_THRUSTER, OPS_ENCODER_WIDTH,
-                       0, OPS_ENCODER_WIDTH);
+  core_device_barrier(t->at);
 }
 
 /* Adds to x what a kind has gathered: gradients at first ends are in `kept`, at second ends in `other`. */
@@ -251,7 +241,7 @@ OPS_ENCODER_FN void ops_encoder_unclose(const OpsEncoderTile *t, const OpsTransf
     ops_encoder_leave(t, of_h, gate->da, 3, 2, row, eighth);
     ops_encoder_leave(t, of_z, gate->da, 3, 1, row, eighth);
   }
-  ops_encoder_add_rows(t, t->other, dbias, begin, OPS_ENCODER_WIDTH, 0, OPS_ENCODER_WIDTH);
+  ops_encoder_add_rows(t, t->other, dbias, begin, OPS_ENCODER_WIDTH, 0);
 }
 
 /* Gradient at r x, in `other`, -> dr there, and added to x. */
@@ -276,22 +266,18 @@ OPS_ENCODER_FN void ops_encoder_unopen(const OpsEncoderTile *t, const OpsTransfo
   core_device_barrier(t->at);
 }
 
-/* Gradient at the outputs of a layer with ReLU, in y, -> that before it, there and in device memory, with its sums. */
-OPS_ENCODER_FN void ops_encoder_unrectify(const OpsEncoderTile *t, float *outputs, float *to, uint32_t begin) {
+/* Gradient at the outputs of a layer with ReLU, in y, -> that before it, there and in device memory. */
+OPS_ENCODER_FN void ops_encoder_unrectify(const OpsEncoderTile *t, float *outputs, float *to) {
   const uint32_t eighth = ops_encoder_eighth(t);
-  float sum[KERNEL_EIGHT] = {0};
   for (uint32_t row = ops_encoder_row(t); row < OPS_ENCODER_ROWS; row += OPS_ENCODER_AT_ONCE) {
     float y[KERNEL_EIGHT], dy[KERNEL_EIGHT];
     ops_encoder_read(t->y, row, eighth, dy);
     ops_encoder_load(t, outputs, row, eighth, y);
-    for (int k = 0; k < KERNEL_EIGHT; k++) {
-      dy[k] *= ops_derivative_one(OPS_RELU, y[k]);
-      sum[k] += dy[k];
-    }
+    for (int k = 0; k < KERNEL_EIGHT; k++) dy[k] *= ops_derivative_one(OPS_RELU, y[k]);
     const OpsEight rounded = *ops_encoder_eight(t->y, row, eighth) = ops_encoder_round(dy);
     ops_encoder_leave(t, rounded, to, 1, 0, row, eighth);
   }
-  ops_encoder_add_rows(t, t->other, sum, begin, OPS_ENCODER_WIDTH, 0, OPS_ENCODER_WIDTH);
+  core_device_barrier(t->at);
 }
 
 /* Gradient at a gate's output, in x -> the gradient at its y, in y, and at its x: the part by U in `kept`, the rest in
@@ -356,8 +342,8 @@ OPS_ENCODER_FN void ops_encoder_unnorm(const OpsEncoderTile *t, const OpsTransfo
     *ops_encoder_eight(t->x, row, eighth) = ops_encoder_round(dx);
   }
 
-  ops_encoder_add_rows(t, t->y, dgain, begin, 2 * OPS_ENCODER_WIDTH, 0, OPS_ENCODER_WIDTH);
-  ops_encoder_add_rows(t, t->y, doffset, begin, 2 * OPS_ENCODER_WIDTH, OPS_ENCODER_WIDTH, OPS_ENCODER_WIDTH);
+  ops_encoder_add_rows(t, t->y, dgain, begin, 2 * OPS_ENCODER_WIDTH, 0);
+  ops_encoder_add_rows(t, t->y, doffset, begin, 2 * OPS_ENCODER_WIDTH, OPS_ENCODER_WIDTH);
   core_device_barrier(t->at);
 }
 
@@ -427,12 +413,11 @@ OPS_ENCODER_FN void ops_encoder_unattend(const OpsEncoderTile *t, const OpsTrans
   core_device_barrier(t->at);
 }
 
-/* Moves dqkv to the first columns of y and to device memory, with its sums. */
+/* Moves dqkv to the first columns of y and to device memory. */
 OPS_ENCODER_FN void ops_encoder_put_dqkv(const OpsEncoderTile *t, const OpsTransformerLayer *layer) {
   const OpsEncoderAttention *of = (const OpsEncoderAttention *)(const void *)t->other;
   const uint32_t eighth = ops_encoder_eighth(t);
   const size_t first = t->first * t->a->attend.entities.number;
-  float sum[KERNEL_EIGHT] = {0}, x[KERNEL_EIGHT];
   for (uint32_t row = ops_encoder_row(t); row < OPS_ENCODER_ROWS; row += OPS_ENCODER_AT_ONCE) {
     OpsEight eight = {{0, 0, 0, 0}};
     if (eighth >= OPS_ENCODER_QKV / KERNEL_EIGHT) break;
@@ -442,10 +427,8 @@ OPS_ENCODER_FN void ops_encoder_put_dqkv(const OpsEncoderTile *t, const OpsTrans
       ops_store_eight(eight, to + eighth * KERNEL_EIGHT);
     }
     *ops_encoder_eight(t->y, row, eighth) = eight;
-    ops_widen_bf16(eight, KERNEL_EIGHT, x);
-    for (int k = 0; k < KERNEL_EIGHT; k++) sum[k] += x[k];
   }
-  ops_encoder_add_rows(t, t->other, sum, OPS_ENCODER_SUM_QKV, OPS_ENCODER_QKV, 0, OPS_ENCODER_QKV);
+  core_device_barrier(t->at);
 }
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
@@ -454,7 +437,7 @@ OPS_ENCODER_FN void ops_encoder_put_dqkv(const OpsEncoderTile *t, const OpsTrans
 OPS_ENCODER_FN void ops_encoder_second_half(OpsEncoderTile *t, const OpsTransformerLayer *layer) {
   const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0};
   ops_encoder_ungate(t, layer, layer->gate_1.out, true);
-  ops_encoder_unrectify(t, layer->dense, layer->ddense, OPS_ENCODER_SUM_DENSE);
+  ops_encoder_unrectify(t, layer->dense, layer->ddense);
 
   OpsEncoderSum sum = {{{{0}}}};
   ops_encoder_multiply(t, ops_encoder_undense(t, layer, true), none, ops_encoder_unreset(t, &layer->gate_1),
@@ -467,7 +450,7 @@ OPS_ENCODER_FN void ops_encoder_second_half(OpsEncoderTile *t, const OpsTransfor
 OPS_ENCODER_FN void ops_encoder_first_half(OpsEncoderTile *t, const OpsTransformerLayer *layer) {
   const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0};
   ops_encoder_ungate(t, layer, t->layer > 0 ? layer[-1].gate_2.out : t->a->t.shapes, false);
-  ops_encoder_unrectify(t, layer->out, layer->dout, OPS_ENCODER_SUM_OUT);
+  ops_encoder_unrectify(t, layer->out, layer->dout);
 
   OpsEncoderSum sum = {{{{0}}}};
   ops_encoder_multiply(t, ops_encoder_undense(t, layer, false), none, ops_encoder_unproject(t, layer),
