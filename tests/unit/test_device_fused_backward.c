@@ -76,7 +76,7 @@ static float *part_of(const float *x, int parts, int part) {
 static float *check_gate(const OpsTransformerGate *gate, const float *input, const float *relu, const float *dz,
                          float *dx) {
   const size_t n = (size_t)(rows * W), u_w = gate->w + 3 * W * W;
-  float *r = entity_numbers(gate->r, W), *z = entity_numbers(gate->z, W), *h = entity_numbers(gate->h, W);
+  float *r = reset_numbers(gate), *z = entity_numbers(gate->z, W), *h = entity_numbers(gate->h, W);
   float *x = entity_numbers(input, W), *y = entity_numbers(relu, W), *dug = space(rows, W), *da = space(rows, 3 * W);
   float *du = space(rows, 2 * W), *dout = space(rows, W);
 
@@ -103,18 +103,20 @@ static float *check_gate(const OpsTransformerGate *gate, const float *input, con
   return more;
 }
 
-/* dy: at the norm's output. Adds `more` and the gradient at its input to dx. */
-static void check_norm(const OpsTransformerNorm *norm, float *dy, const float *more, float *dx) {
+/* dy: at the output of the norm of `input`. Adds `more` and the gradient there to dx. */
+static void check_norm(const OpsTransformerNorm *norm, const float *input, float *dy, const float *more, float *dx) {
   const size_t n = (size_t)(rows * W);
-  float *normalized = entity_numbers(norm->normalized, W), *y = entity_numbers(norm->y, W);
-  float *inverse = numbers(norm->inverse, (size_t)rows, OPS_NUMBERS_FLOAT), *sums = space(2, W);
+  float *x = entity_numbers(input, W), *normalized = norm_of(norm, x, false), *y = norm_of(norm, x, true);
+  float *moments = numbers(norm->moments, (size_t)(2 * rows), OPS_NUMBERS_FLOAT), *sums = space(2, W);
+  float *inverse = space(rows, 1);
+  for (int r = 0; r < rows; r++) inverse[r] = moments[2 * r + 1];
   host->norm_backward(host, normalized, inverse, theta + norm->gain, theta + norm->gain + W, y, dy, sums, sums + W,
                       rows, W, OPS_LINEAR);
   assert_elements("norm: gain", sums, gradient + norm->gain, W, OPS_NUMBERS_FLOAT, ROUNDED_TWICE);
   assert_elements("norm: offset", sums + W, gradient + norm->gain + W, W, OPS_NUMBERS_FLOAT, ROUNDED_TWICE);
   for (size_t i = 0; i < n; i++) dx[i] += more[i] + dy[i];
   round_numbers(dx, n);
-  free(normalized), free(y), free(inverse), free(sums);
+  free(x), free(normalized), free(y), free(moments), free(inverse), free(sums);
 }
 
 /* Checks the layer from the gate's y to the norm's output: returns the gradient there. */
@@ -153,23 +155,26 @@ static void check_layers(void) {
 
   for (int i = LAYERS - 1; i >= 0; i--) {
     const OpsTransformerLayer *layer = &t.layer[i];
+    const float *input = i > 0 ? t.layer[i - 1].gate_2.out : t.shapes;
     check_messages(layer, dx, dembedded + OPS_TRANSFORMER_SHAPES);
     float *more = check_gate(&layer->gate_2, layer->gate_1.out, layer->dense, layer->ddense, dx);
     float *dy = check_dense(layer);
-    check_norm(&layer->norm_2, dy, more, dx);
+    check_norm(&layer->norm_2, layer->gate_1.out, dy, more, dx);
     free(more), free(dy);
-    more = check_gate(&layer->gate_1, i > 0 ? t.layer[i - 1].gate_2.out : t.shapes, layer->out, layer->dout, dx);
+    more = check_gate(&layer->gate_1, input, layer->out, layer->dout, dx);
     dy = check_attention(layer);
-    check_norm(&layer->norm_1, dy, more, dx);
+    check_norm(&layer->norm_1, input, dy, more, dx);
     free(more), free(dy);
   }
 
   for (int k = 0; k < KINDS; k++) {
     const OpsTransformerKind *kind = &t.kind[k];
-    const size_t n = (size_t)(worlds * kind->pack.count * kind->pack.width);
+    const int count = worlds * kind->pack.count, width = kind->pack.width;
+    float *y = numbers(kind->embedded, (size_t)(count * width), OPS_NUMBERS_FLOAT), *dz = space(count, W);
     if (kind->is_shape) host->entity->unpack(host, here, &kind->pack, dx, dembedded[k]);
-    assert_elements(NAMES[k], dembedded[k], kind->dembedded, n, OPS_NUMBERS_FLOAT, ROUNDED_TWICE);
-    free(dembedded[k]);
+    for (int i = 0; i < count * width; i++) dz[i / width * W + i % width] = dembedded[k][i] * (1 - y[i] * y[i]);
+    if (count > 0) assert_rounded(NAMES[k], dz, kind->dembedded, (size_t)(count * W));
+    free(dembedded[k]), free(y), free(dz);
   }
   free(dx), free(none), free(weights), free(dout);
 }
@@ -193,7 +198,7 @@ static void check_kernel(const char *what, const float *x, int in, const float *
 }
 
 static void check_gate_kernels(const OpsTransformerGate *gate, const float *input, const float *of_y) {
-  float *x = entity_numbers(input, W), *y = entity_numbers(of_y, W), *rx = entity_numbers(gate->rx, W);
+  float *x = entity_numbers(input, W), *y = entity_numbers(of_y, W), *rx = reset_inputs(gate, x);
   float *da = entity_numbers(gate->da, 3 * W);
   check_kernel("gate: W", y, W, da, 3 * W, 0, 3 * W, rows, gate->w);
   check_kernel("gate: U", x, W, da, 3 * W, 0, 2 * W, rows, gate->w + 3 * W * W);
@@ -201,45 +206,47 @@ static void check_gate_kernels(const OpsTransformerGate *gate, const float *inpu
   free(x), free(y), free(rx), free(da);
 }
 
-static void check_layer_kernels(const OpsTransformerLayer *layer) {
+static void check_layer_kernels(const OpsTransformerLayer *layer, const float *input) {
   enum { QKV = 3 * ATTENDED };
-  float *y_1 = entity_numbers(layer->norm_1.y, W), *y_2 = entity_numbers(layer->norm_2.y, W);
+  float *x = entity_numbers(input, W), *middle = entity_numbers(layer->gate_1.out, W);
+  float *y_1 = norm_of(&layer->norm_1, x, true), *y_2 = norm_of(&layer->norm_2, middle, true);
   float *attended = entity_numbers(layer->attended, ATTENDED), *dqkv = entity_numbers(layer->dqkv, QKV);
   float *dout = entity_numbers(layer->dout, W), *ddense = entity_numbers(layer->ddense, W);
   check_kernel("qkv", y_1, W, dqkv, QKV, 0, QKV, rows, layer->qkv_w);
   check_kernel("out", attended, ATTENDED, dout, W, 0, W, rows, layer->out_w);
   check_kernel("dense", y_2, W, ddense, W, 0, W, rows, layer->dense_w);
-  free(y_1), free(y_2), free(attended), free(dqkv), free(dout), free(ddense);
+  free(x), free(middle), free(y_1), free(y_2), free(attended), free(dqkv), free(dout), free(ddense);
 
   for (int s = 0; s < 2; s++) {
     const int count = worlds * t.message[s].count, in = (t.message[s].ends + 1) * W;
-    float *x = numbers(layer->gathered[s], (size_t)(count * in), OPS_NUMBERS_BF16);
+    float *both = numbers(layer->gathered[s], (size_t)(count * in), OPS_NUMBERS_BF16);
     float *dz = numbers(layer->dmessages[s], (size_t)(count * W), OPS_NUMBERS_BF16);
-    check_kernel("messages", x, in, dz, W, 0, W, count, layer->message[s]);
-    free(x), free(dz);
+    check_kernel("messages", both, in, dz, W, 0, W, count, layer->message[s]);
+    free(both), free(dz);
   }
 }
 
 static void check_kernels(void) {
   for (int i = 0; i < LAYERS; i++) {
     const OpsTransformerLayer *layer = &t.layer[i];
-    check_gate_kernels(&layer->gate_1, i > 0 ? t.layer[i - 1].gate_2.out : t.shapes, layer->out);
+    const float *input = i > 0 ? t.layer[i - 1].gate_2.out : t.shapes;
+    check_gate_kernels(&layer->gate_1, input, layer->out);
     check_gate_kernels(&layer->gate_2, layer->gate_1.out, layer->dense);
-    check_layer_kernels(layer);
+    check_layer_kernels(layer, input);
   }
 
   for (int k = 0; k < KINDS; k++) {
     const OpsTransformerKind *kind = &t.kind[k];
     const int count = worlds * kind->pack.count, features = kind->features, width = kind->pack.width;
-    const size_t n = (size_t)(count * width);
-    float *x = numbers(kind->copied, (size_t)(count * features), OPS_NUMBERS_FLOAT);
-    float *y = numbers(kind->embedded, n, OPS_NUMBERS_FLOAT), *dz = numbers(kind->dembedded, n, OPS_NUMBERS_FLOAT);
-    for (size_t i = 0; i < n; i++) dz[i] *= 1 - y[i] * y[i];
-    round_numbers(x, (size_t)(count * features));
-    round_numbers(dz, n);
-    check_kernel(NAMES[k], x, features, dz, width, 0, width, count, kind->w);
-    if (count > 0) check_sums(NAMES[k], dz, count, width, kind->w + (size_t)(features * width));
-    free(x), free(y), free(dz);
+    float *padded = numbers(kind->copied, (size_t)(count * OPS_TRANSFORMER_FEATURES), OPS_NUMBERS_BF16);
+    float *x = space(count, features);
+    float *dz = numbers(kind->dembedded, (size_t)(count * W), OPS_NUMBERS_BF16), *ones = space(count, 1);
+    for (int i = 0; i < count; i++) ones[i] = 1;
+    for (int i = 0; i < count * features; i++)
+      x[i] = padded[i / features * OPS_TRANSFORMER_FEATURES + i % features];
+    check_kernel(NAMES[k], x, features, dz, W, 0, width, count, kind->w);
+    check_kernel(NAMES[k], ones, 1, dz, W, 0, width, count, kind->w + (size_t)(features * width));
+    free(padded), free(x), free(dz), free(ones);
   }
 }
 
@@ -276,7 +283,7 @@ static void test_places(void **state) {
   device = core_device_emulated(CORE_DEVICE_FORWARD);
   open_ops();
   backward(&(Way){&SIM_SIZE_M, 27, 1});
-  const size_t parameters = shape.parameters, each = (size_t)(t.kind[0].pack.count * t.kind[0].pack.width);
+  const size_t parameters = shape.parameters, each = (size_t)(t.kind[0].pack.count * W / 2);
   float *first = down(t.kind[0].dembedded, (size_t)worlds * each * sizeof *first);
   float *sums = down(gradient, parameters * sizeof *sums);
   forget_worlds();

@@ -12,16 +12,19 @@ static void check_embedding(void) {
     const OpsTransformerKind *kind = &t.kind[k];
     const int count = worlds * kind->pack.count, width = kind->pack.width;
     float *x = space(count, kind->features), *y = space(count, width);
+    float *padded = space(count, OPS_TRANSFORMER_FEATURES);
     if (count > 0) {
       host->entity->slice(host, here, kind->offset, kind->pack.count * kind->features, x);
-      assert_same_bits(x, kind->copied, (size_t)(count * kind->features));
       round_numbers(x, (size_t)(count * kind->features));
+      for (int i = 0; i < count * kind->features; i++)
+        padded[i / kind->features * OPS_TRANSFORMER_FEATURES + i % kind->features] = x[i];
+      assert_bf16("features", padded, kind->copied, (size_t)(count * OPS_TRANSFORMER_FEATURES));
       dense(x, kind->w, true, y, count, kind->features, width, OPS_TANH);
       assert_floats(NAMES[k], y, kind->embedded, (size_t)(count * width));
     }
     float *embedded = numbers(kind->embedded, (size_t)(count * width), OPS_NUMBERS_FLOAT);
     if (kind->is_shape) host->entity->pack(host, here, &kind->pack, embedded, shapes);
-    free(x), free(y), free(embedded);
+    free(x), free(y), free(padded), free(embedded);
   }
   host->entity->dummy(host, worlds, entities, W, shapes);
   assert_bf16("shapes", shapes, t.shapes, (size_t)(rows * W));
@@ -29,20 +32,23 @@ static void check_embedding(void) {
 }
 
 static void check_norm(const OpsTransformerNorm *norm, const float *x) {
-  const size_t n = (size_t)(rows * W);
-  float *normalized = space(rows, W), *y = space(rows, W), *inverse = space(rows, 1);
-  memcpy(normalized, x, n * sizeof *x);
+  float *normalized = space(rows, W), *y = space(rows, W), *inverse = space(rows, 1), *moments = space(rows, 2);
+  memcpy(normalized, x, (size_t)(rows * W) * sizeof *x);
   host->norm_forward(host, normalized, inverse, theta + norm->gain, theta + norm->gain + W, y, rows, W, 1e-6,
                      OPS_LINEAR);
-  assert_bf16("norm: normalized", normalized, norm->normalized, n);
-  assert_bf16("norm: y", y, norm->y, n);
-  assert_floats("norm: inverse", inverse, norm->inverse, (size_t)rows);
-  free(normalized), free(y), free(inverse);
+  for (int r = 0; r < rows; r++) {
+    double sum = 0;
+    for (int c = 0; c < W; c++) sum += (double)x[r * W + c];
+    moments[2 * r] = (float)(sum / W);
+    moments[2 * r + 1] = inverse[r];
+  }
+  assert_floats("norm: mean and inverse", moments, norm->moments, (size_t)(2 * rows));
+  free(normalized), free(y), free(inverse), free(moments);
 }
 
-/* Checks attention between the norm's and the gate's y. */
-static void check_attention(const OpsTransformerLayer *layer) {
-  float *y = entity_numbers(layer->norm_1.y, W), *qkv = space(rows, 3 * ATTENDED), *out = space(rows, W);
+/* Checks attention between the norm of x and the gate's y. */
+static void check_attention(const OpsTransformerLayer *layer, const float *x) {
+  float *y = norm_of(&layer->norm_1, x, true), *qkv = space(rows, 3 * ATTENDED), *out = space(rows, W);
   float *attended = space(rows, ATTENDED);
   dense(y, layer->qkv_w, true, qkv, rows, W, 3 * ATTENDED, OPS_LINEAR);
   assert_floats("qkv", qkv, layer->qkv, (size_t)(rows * 3 * ATTENDED));
@@ -57,8 +63,8 @@ static void check_attention(const OpsTransformerLayer *layer) {
   free(y), free(qkv), free(out), free(attended);
 }
 
-static void check_dense(const OpsTransformerLayer *layer) {
-  float *y = entity_numbers(layer->norm_2.y, W), *out = space(rows, W);
+static void check_dense(const OpsTransformerLayer *layer, const float *x) {
+  float *y = norm_of(&layer->norm_2, x, true), *out = space(rows, W);
   dense(y, layer->dense_w, true, out, rows, W, W, OPS_RELU);
   assert_bf16("dense", out, layer->dense, (size_t)(rows * W));
   free(y), free(out);
@@ -67,7 +73,7 @@ static void check_dense(const OpsTransformerLayer *layer) {
 /* Returns the gate's output, rounded. */
 static float *check_gate(const OpsTransformerGate *gate, const float *x, const float *of_y, bool is_stored) {
   const size_t n = (size_t)(rows * W), u_w = gate->w + 3 * W * W;
-  float *y = entity_numbers(of_y, W), *r = entity_numbers(gate->r, W), *rx = entity_numbers(gate->rx, W);
+  float *y = entity_numbers(of_y, W), *rx = reset_inputs(gate, x);
   float *z = entity_numbers(gate->z, W), *a = space(rows, 3 * W), *u = space(rows, 2 * W), *ug = space(rows, W);
   float *own_r = space(rows, W), *own_z = space(rows, W), *h = space(rows, W), *out = space(rows, W);
   dense(y, gate->w, false, a, rows, W, 3 * W, OPS_LINEAR);
@@ -75,10 +81,10 @@ static float *check_gate(const OpsTransformerGate *gate, const float *x, const f
   dense(rx, u_w + 2 * W * W, false, ug, rows, W, W, OPS_LINEAR);
 
   host->entity->gate_open(host, a, u, theta + gate->w + 6 * W * W, x, rows, W, own_r, own_z, out);
-  assert_bf16("gate: r", own_r, gate->r, n);
+  for (size_t i = 0; i < n; i++)
+    if (y[i] > 0) own_r[i] = -own_r[i];
+  assert_bf16("gate: r and the signs of y", own_r, gate->r, n);
   assert_bf16("gate: z", own_z, gate->z, n);
-  for (size_t i = 0; i < n; i++) own_r[i] = r[i] * x[i];
-  assert_bf16("gate: r x", own_r, gate->rx, n);
   host->entity->gate_close(host, a, ug, z, x, rows, W, h, out);
   assert_bf16("gate: h", h, gate->h, n);
 
@@ -87,7 +93,7 @@ static float *check_gate(const OpsTransformerGate *gate, const float *x, const f
   for (size_t i = 0; i < n; i++) out[i] = (1 - z[i]) * x[i] + z[i] * h[i];
   if (is_stored) assert_bf16("gate: out", out, gate->out, n);
   round_numbers(out, n);
-  free(y), free(r), free(rx), free(z), free(a), free(u), free(ug), free(own_r), free(own_z), free(h);
+  free(y), free(rx), free(z), free(a), free(u), free(ug), free(own_r), free(own_z), free(h);
   return out;
 }
 
@@ -122,12 +128,12 @@ static void check_layers(void) {
   for (int i = 0; i < LAYERS; i++) {
     const OpsTransformerLayer *layer = &t.layer[i];
     check_norm(&layer->norm_1, x);
-    check_attention(layer);
+    check_attention(layer, x);
     float *middle = check_gate(&layer->gate_1, x, layer->out, true);
     free(x), free(middle);
     x = entity_numbers(layer->gate_1.out, W);
     check_norm(&layer->norm_2, x);
-    check_dense(layer);
+    check_dense(layer, x);
     float *out = check_gate(&layer->gate_2, x, layer->dense, false);
     check_messages(layer, out);
     free(x);
@@ -189,15 +195,8 @@ static void assert_gate_unset(const OpsTransformerGate *gate) {
   const size_t n = (size_t)(rows * W);
   assert_unset("r", gate->r, n);
   assert_unset("z", gate->z, n);
-  assert_unset("r x", gate->rx, n);
   assert_unset("h", gate->h, n);
   assert_unset("a gate's output", gate->out, n);
-}
-
-static void assert_norm_unset(const OpsTransformerNorm *norm) {
-  assert_unset("normalized", norm->normalized, (size_t)(rows * W));
-  assert_unset("inverse", norm->inverse, (size_t)rows);
-  assert_unset("a norm's output", norm->y, (size_t)(rows * W));
 }
 
 /* Without a backward pass the embedding has the same bits, and nothing else is written but what senders read again. */
@@ -218,8 +217,8 @@ static void test_acting(void **state) {
 
   for (int i = 0; i < LAYERS; i++) {
     const OpsTransformerLayer *layer = &t.layer[i];
-    assert_norm_unset(&layer->norm_1);
-    assert_norm_unset(&layer->norm_2);
+    assert_unset("moments", layer->norm_1.moments, (size_t)(2 * rows));
+    assert_unset("moments", layer->norm_2.moments, (size_t)(2 * rows));
     assert_gate_unset(&layer->gate_1);
     assert_gate_unset(&layer->gate_2);
     assert_unset("qkv", layer->qkv, (size_t)(rows * 3 * ATTENDED));
@@ -234,7 +233,7 @@ static void test_acting(void **state) {
   assert_unset("weights of the mean", t.weights, (size_t)rows);
   for (int k = 0; k < KINDS; k++) {
     const OpsTransformerKind *kind = &t.kind[k];
-    assert_unset("features", kind->copied, (size_t)(worlds * kind->pack.count * kind->features));
+    assert_unset("features", kind->copied, (size_t)(worlds * kind->pack.count * OPS_TRANSFORMER_FEATURES));
     if (kind->is_shape)
       assert_unset("embeddings of shapes", kind->embedded, (size_t)(worlds * kind->pack.count * kind->pack.width));
   }

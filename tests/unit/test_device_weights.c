@@ -13,10 +13,11 @@ static Ops *ops;
  * the first column. */
 typedef struct Layer {
   uint32_t rows, in, row_x, out, row_dz, first;
-  bool has_bias, dz_is_float, x_is_float, is_tanh;
+  bool has_bias, dz_is_float;
+  bool has_norm, has_times;    /* derived inputs */
 } Layer;
 
-enum { ALL = 10 };
+enum { ALL = 12 };
 static const Layer LAYERS[ALL] = {
   {1700, 98, 104, 256, 256, .first = 0, .has_bias = true}, /* inputs that are padded */
   {1000, 128, 128, 384, 384, .first = 0},
@@ -27,7 +28,9 @@ static const Layer LAYERS[ALL] = {
   {64, 128, 128, 48, 48, .first = 0, .has_bias = true},
   {515, 64, 64, 31, 31, .first = 0, .has_bias = true, .dz_is_float = true},
   {1, 200, 200, 150, 150, .first = 0, .has_bias = true, .dz_is_float = true},
-  {700, 27, 27, 127, 127, .first = 0, .has_bias = true, .dz_is_float = true, .x_is_float = true, .is_tanh = true},
+  {700, 27, 32, 127, 128, .first = 0, .has_bias = true},
+  {651, 128, 136, 48, 48, .first = 0, .has_bias = true, .has_norm = true},
+  {531, 104, 104, 128, 384, .first = 256, .has_times = true},
 };
 
 /* Matrices of a layer on the host, rounded and before its activation, and its gradients on the device. */
@@ -52,30 +55,46 @@ static float *unwritten(size_t n) {
   return memory;
 }
 
+/* Inputs become their layer norm, by moments that are those of other rows. */
+static void derive_norm(const Layer *layer, uint32_t stream, float *x, OpsWeightProduct *product) {
+  const uint32_t in = layer->in;
+  const size_t even = 2 * (size_t)(layer->rows + layer->rows % 2);
+  float *moments = normals(stream, even, 1), *gain = normals(stream + 1, 2 * in, 1);
+  for (uint32_t i = 0; i < layer->rows * layer->row_x; i++) {
+    const uint32_t row = i / layer->row_x, c = i % layer->row_x;
+    if (c < in) x[i] = gain[c] * ((x[i] - moments[2 * row]) * moments[2 * row + 1]) + gain[in + c];
+  }
+  for (size_t i = 2 * layer->rows; i < even; i++) moments[i] = NAN;
+  product->moments = UP(moments, even);
+  product->gain = UP(gain, 2 * in);
+  free(moments), free(gain);
+}
+
+/* They become their products with another matrix, of which signs do not count. */
+static void derive_times(const Layer *layer, uint32_t stream, float *x, OpsWeightProduct *product) {
+  const size_t n = (size_t)layer->rows * layer->row_x;
+  float *times = make_matrix(stream, layer->rows, layer->in, layer->row_x, 0, true);
+  for (size_t i = 0; i < n; i++) x[i] *= fabsf(times[i]);
+  product->times = (const uint16_t *)(const void *)up_bf16(times, n);
+  free(times);
+}
+
 static OpsWeightProduct place_layer(const Layer *layer, uint32_t stream, Placed *p) {
   const size_t inputs = (size_t)layer->rows * layer->row_x, gradients = (size_t)layer->rows * layer->row_dz;
-  p->x = make_matrix(stream, layer->rows, layer->in, layer->row_x, 0, !layer->x_is_float);
+  p->x = make_matrix(stream, layer->rows, layer->in, layer->row_x, 0, true);
   p->dz = make_matrix(stream + 1, layer->rows, layer->out, layer->row_dz, layer->first, !layer->dz_is_float);
   p->d_dw = unwritten((size_t)layer->in * layer->out + 1);
   p->d_db = unwritten(layer->out + 1);
 
-  OpsWeightProduct product = {.x = layer->x_is_float ? UP(p->x, inputs) : up_bf16(p->x, inputs), .dw = p->d_dw,
-                              .rows = layer->rows, .in = layer->in, .out = layer->out, .row_x = layer->row_x,
-                              .row_dz = layer->row_dz, .x_is_float = layer->x_is_float,
+  OpsWeightProduct product = {.x = up_bf16(p->x, inputs), .dw = p->d_dw, .rows = layer->rows, .in = layer->in,
+                              .out = layer->out, .row_x = layer->row_x, .row_dz = layer->row_dz,
                               .dz_is_float = layer->dz_is_float, .db = layer->has_bias ? p->d_db : NULL};
   if (layer->dz_is_float) product.dz = UP(p->dz, gradients);
   else product.dz = (const uint16_t *)(const void *)up_bf16(p->dz, gradients) + layer->first;
 
-  if (layer->is_tanh) {
-    float *y = normals(stream + 40, gradients, 1);
-    for (size_t i = 0; i < gradients; i++) {
-      y[i] = tanhf(y[i]);
-      p->dz[i] *= 1 - y[i] * y[i]; /* in float32, as the device rounds the product */
-    }
-    product.tanh = UP(y, gradients);
-    free(y);
-  }
-  if (layer->x_is_float) round_numbers(p->x, inputs);
+  if (layer->has_norm) derive_norm(layer, stream + 60, p->x, &product);
+  if (layer->has_times) derive_times(layer, stream + 60, p->x, &product);
+  if (layer->has_norm || layer->has_times) round_numbers(p->x, inputs);
   if (layer->dz_is_float) round_numbers(p->dz, gradients);
   return product;
 }

@@ -61,12 +61,12 @@ static inline float *unset(size_t n) {
 static inline float *matrix(void) { return unset((size_t)(rows * W)); }
 
 static inline OpsTransformerNorm make_norm(const char *gain, int layer) {
-  return (OpsTransformerNorm){matrix(), unset((size_t)rows), matrix(), tensor(gain, layer)};
+  return (OpsTransformerNorm){.moments = unset((size_t)(2 * rows + 2)), .gain = tensor(gain, layer)};
 }
 static inline OpsTransformerGate make_gate(const char *w, int layer) {
   const size_t n = (size_t)(rows * W);
-  return (OpsTransformerGate){.r = matrix(), .z = matrix(), .rx = matrix(), .h = matrix(), .out = matrix(),
-                              .w = tensor(w, layer), .da = unset(3 * n)};
+  return (OpsTransformerGate){.r = matrix(), .z = matrix(), .h = matrix(), .out = matrix(), .w = tensor(w, layer),
+                              .da = unset(3 * n)};
 }
 
 static inline OpsTransformerLayer make_layer(int i) {
@@ -92,8 +92,9 @@ static inline OpsTransformerKind make_kind(int kind) {
                         .first = kind == 0 ? 1 : 1 + shape.layout.size.polygons, .entities = entities,
                         .tag = kind == 0 ? W - 1 : -1};
   const size_t embedded = (size_t)(worlds * e.count * pack.width);
-  return (OpsTransformerKind){pack, e.offset, e.features, is_shape, unset((size_t)(worlds * e.count * e.features)),
-                              unset(embedded), tensor(name, 0), unset(embedded)};
+  const size_t features = (size_t)(worlds * e.count * OPS_TRANSFORMER_FEATURES);
+  return (OpsTransformerKind){pack, e.offset, e.features, is_shape, unset(features),
+                              unset(embedded), tensor(name, 0), unset((size_t)(worlds * e.count * W))};
 }
 
 static inline void make_transformer(void) {
@@ -150,6 +151,31 @@ static inline float *entity_numbers(const float *memory, int columns) {
 }
 static inline float *space(int count, int columns) {
   return core_memory_zero_allocate((size_t)(count * columns) + 1, sizeof(float));
+}
+
+/* Compute from the matrices that the device has left: r; r x and the norm of x, rounded; has_gain: gain and offset,
+ * too. */
+static inline float *reset_numbers(const OpsTransformerGate *gate) {
+  float *r = entity_numbers(gate->r, W);
+  for (int i = 0; i < rows * W; i++) r[i] = fabsf(r[i]);
+  return r;
+}
+static inline float *reset_inputs(const OpsTransformerGate *gate, const float *x) {
+  float *rx = reset_numbers(gate);
+  for (int i = 0; i < rows * W; i++) rx[i] *= x[i];
+  round_numbers(rx, (size_t)(rows * W));
+  return rx;
+}
+static inline float *norm_of(const OpsTransformerNorm *norm, const float *x, bool has_gain) {
+  const float *gain = theta + norm->gain, *offset = gain + W;
+  float *moments = numbers(norm->moments, (size_t)(2 * rows), OPS_NUMBERS_FLOAT), *y = space(rows, W);
+  for (int i = 0; i < rows * W; i++) {
+    y[i] = (x[i] - moments[i / W * 2]) * moments[i / W * 2 + 1];
+    if (has_gain) y[i] = gain[i % W] * y[i] + offset[i % W];
+  }
+  round_numbers(y, (size_t)(rows * W));
+  free(moments);
+  return y;
 }
 
 /* x W + b with rounded W: y [count][out]. */

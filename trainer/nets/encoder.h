@@ -126,8 +126,8 @@ void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows,
 int encoder_ops_rows(const Encoder *encoder);
 int encoder_ops_width(const EncoderShape *shape, bool on_device);
 
-/* Computes x [rows][length] -> embedding [rows][width]; encoder_act: no encoder_backward follows, whose activations need
- * not be stored. */
+/* Computes x [rows][length] -> embedding [rows][width]; encoder_act: no encoder_backward follows, whose activations
+ * need not be stored. */
 void encoder_forward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, float *embedding);
 void encoder_act(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, float *embedding);
 /* Lists the convolutions of a pixel encoder and returns their number, 0 where it keeps no activations for learning.

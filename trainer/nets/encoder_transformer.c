@@ -6,7 +6,8 @@
 #include "trainer/nets/encoder_internal.h"
 
 enum { LAYERS = OPS_TRANSFORMER_LAYERS, WIDTH = OPS_TRANSFORMER_WIDTH, HEADS = OPS_TRANSFORMER_HEADS, HEAD_SIZE = 2,
-       ATTENDED = HEADS * HEAD_SIZE };
+       ATTENDED = HEADS * HEAD_SIZE,
+       FEATURES_MIN = OPS_TRANSFORMER_FEATURES / 2 /* floats in the room of a fused pass's bf16 */ };
 #define NORM_EPSILON 1e-6
 
 /* Tensor indices: a kernel and bias for each kind of entity, then each layer's. */
@@ -127,7 +128,8 @@ static Memory lay_out(const EncoderShape *shape, int count, float *base, size_t 
 
   for (int kind = 0; kind < ENCODER_ENTITY_KINDS; kind++) {
     const EncoderEntities e = encoder_entities(&shape->layout, kind);
-    m.features[kind] = encoder_reserve(base, used, rows * (size_t)(e.count * e.features));
+    const int features = e.features > FEATURES_MIN ? e.features : FEATURES_MIN;
+    m.features[kind] = encoder_reserve(base, used, rows * (size_t)(e.count * features));
     m.embedded[kind] = encoder_reserve(base, used, rows * (size_t)e.count * WIDTH);
     m.dembedded[kind] = encoder_reserve(base, used, rows * (size_t)e.count * WIDTH);
   }
@@ -311,6 +313,8 @@ static OpsTransformer transformer_of(const EncoderPass *pass, const Memory *m) {
     const EncoderTensor *first = &tensor[layer_tensor(l, 0)];
     Layer *layer = &t.layer[l];
     *layer = m->layer[l];
+    layer->norm_1.moments = layer->norm_1.normalized; /* in room that separate functions use */
+    layer->norm_2.moments = layer->norm_2.normalized;
     layer->norm_1.gain = first[NORM_1].offset;
     layer->norm_2.gain = first[NORM_2].offset;
     layer->gate_1.w = first[GATE_1].offset;

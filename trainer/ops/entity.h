@@ -48,30 +48,35 @@ typedef struct OpsEntityDense {
 } OpsEntityDense;
 
 /* Gradient of a dense layer's kernel: dw[in][out] = the sum over rows of x' dz, both rounded to bf16, with x [rows][in]
- * and dz [rows][out], the gradient before the layer's activation. Rows of bf16 start at multiples of 16 bytes. */
+ * and dz [rows][out], the gradient before the layer's activation. Rows of bf16 start at multiples of 16 bytes. Inputs
+ * of bf16 may be derived from x: by a layer norm, or as products with another matrix. */
 typedef struct OpsWeightProduct {
   const void *x, *dz;
-  const float *tanh;           /* [rows][out] outputs of a layer with tanh, after which dz is; NULL: before */
+  const float *moments, *gain; /* [rows][2] mean and inverse of x, of an even number of rows in memory; the norm's gain,
+                                * its offset follows; NULL: none */
+  const uint16_t *times;       /* [rows][row_x] matrix whose absolute values multiply x; NULL: none */
   float *dw, *db;              /* db: column sums of dz; NULL: none */
   uint32_t rows, in, out;
   uint32_t row_x, row_dz;      /* elements from one row to the next */
   uint32_t place;              /* set by the device: of its sums among those of all products */
-  bool x_is_float, dz_is_float; /* otherwise bf16 */
+  bool dz_is_float;            /* otherwise bf16 */
 } OpsWeightProduct;
 
 /* Transformer over shapes (trainer/nets/encoder_transformer.c), where its forward pass leaves what the backward pass
  * reads, and where that leaves the gradients dz of layers z = x W, from which x' dz, the kernels' gradients, follow.
  * N = rows * entities; matrices are [N][OPS_TRANSFORMER_WIDTH] unless stated otherwise. Offsets of kernels are elements
- * of theta and of its rounding. */
+ * of theta and of its rounding. What follows from others by a few operations an element, `normalized`, `inverse`, y and
+ * rx, only the separate functions store. */
 enum { OPS_TRANSFORMER_WIDTH = 128, OPS_TRANSFORMER_HEADS = 8, OPS_TRANSFORMER_LAYERS = 2,
        OPS_TRANSFORMER_KINDS = 4, OPS_TRANSFORMER_SHAPES = 2, /* kinds of entities: two of shapes, joints, thrusters */
        OPS_TRANSFORMER_FEATURES = 32 /* maximum features of an entity */ };
 typedef struct OpsTransformerNorm {
   float *normalized, *inverse, *y; /* inverse [N] */
   size_t gain;                /* the offset follows */
+  float *moments;             /* [N][2] mean and inverse of the norm's inputs */
 } OpsTransformerNorm;
 typedef struct OpsTransformerGate {
-  float *r, *z, *rx, *h, *out;
+  float *r, *z, *rx, *h, *out; /* r: with the sign bit where y is positive, unless separate functions store it */
   size_t w;                   /* Wr Wz Wg; Ur Uz, Ug and the bias follow */
   float *da;                  /* gradients before r, z and h [N][3 width] */
 } OpsTransformerGate;
@@ -89,9 +94,10 @@ typedef struct OpsTransformerKind {
   OpsPack pack;               /* width: of an embedding */
   int offset, features;       /* offset in an observation row: [count][features] */
   bool is_shape;
-  float *copied, *embedded;   /* features and embeddings: [rows][count][features], [rows][count][width] floats */
+  float *copied, *embedded;   /* features: bf16 [rows][count][OPS_TRANSFORMER_FEATURES], with zeros; embeddings: floats
+                               * [rows][count][width] */
   size_t w;                   /* its bias follows */
-  float *dembedded;           /* shape of `embedded` */
+  float *dembedded;           /* gradients before tanh: bf16 [rows][count][OPS_TRANSFORMER_WIDTH] */
 } OpsTransformerKind;
 typedef struct OpsTransformer {
   OpsAttention attention;
@@ -177,8 +183,8 @@ struct OpsEntity {
                          float *dx, float *dw, float *db);
 
   /* Computes the forward pass of a transformer -> embedding [rows][OPS_TRANSFORMER_WIDTH] in one launch; is_learning:
-   * with all that its backward pass reads. Returns false where it does not support the shapes or the device, having done
-   * nothing. NULL: nowhere. */
+   * with all that its backward pass reads. Returns false where it does not support the shapes or the device, having
+   * done nothing. NULL: nowhere. */
   bool (*transform)(Ops *ops, OpsRows x, const OpsTransformer *transformer, float *embedding);
   /* Computes its backward pass: the gradients in `transformer`, and those of all parameters in gradient[] (complete
    * after `finish`). Supports what `transform` does. */

@@ -6,11 +6,12 @@
 /* Whether all matrices and kernels of a layer start at multiples of 16 bytes. */
 static bool is_aligned(const OpsTransformer *t) {
   uintptr_t addresses = device_address(t->theta) | device_address(t->rounded) | device_address(t->shapes);
-  for (int k = OPS_TRANSFORMER_SHAPES; k < t->kinds; k++) addresses |= device_address(t->kind[k].dembedded);
+  for (int k = 0; k < t->kinds; k++)
+    addresses |= device_address(t->kind[k].copied) | device_address(t->kind[k].dembedded);
   size_t offsets = 0;
   for (int l = 0; l < t->layers; l++) {
     const OpsTransformerLayer *layer = &t->layer[l];
-    addresses |= device_address(layer->norm_1.y) | device_address(layer->qkv) | device_address(layer->attended) |
+    addresses |= device_address(layer->norm_1.moments) | device_address(layer->qkv) | device_address(layer->attended) |
                  device_address(layer->gate_1.r) | device_address(layer->gate_2.r) | device_address(layer->gathered[0]);
     addresses |= device_address(layer->gate_1.da) | device_address(layer->gate_2.da) | device_address(layer->dqkv) |
                  device_address(layer->ddense) | device_address(layer->dout) | device_address(layer->dmessages[0]) |
@@ -105,6 +106,14 @@ static void add_layer(Products *p, const float *x, int in, const float *dz, int 
   if (rows > 0) p->product[p->count - 1].db = dw + in * out;
 }
 
+/* Adds that of a layer after the norm of x. */
+static void add_normed_layer(Products *p, const OpsTransformer *t, const OpsTransformerNorm *norm, const float *x,
+                             const float *dz, int out, int rows, float *dw) {
+  add_layer(p, x, OPS_ENCODER_WIDTH, dz, out, rows, dw);
+  p->product[p->count - 1].moments = norm->moments;
+  p->product[p->count - 1].gain = t->theta + norm->gain;
+}
+
 /* Adds those of a gate: W of y, U of x before r and z, and Ug of r x before h. */
 static void add_gate(Products *p, const OpsTransformerGate *gate, const float *x, const float *y, int rows,
                      float *gradient) {
@@ -112,17 +121,17 @@ static void add_gate(Products *p, const OpsTransformerGate *gate, const float *x
   float *dw = gradient + gate->w;
   add_kernel(p, y, W, gate->da, 3 * W, 0, 3 * W, rows, dw);
   add_kernel(p, x, W, gate->da, 3 * W, 0, 2 * W, rows, dw + 3 * SQUARE);
-  add_kernel(p, gate->rx, W, gate->da, 3 * W, 2 * W, W, rows, dw + 5 * SQUARE);
+  add_kernel(p, x, W, gate->da, 3 * W, 2 * W, W, rows, dw + 5 * SQUARE);
+  p->product[p->count - 1].times = (const uint16_t *)(const void *)gate->r;
 }
 
-/* Adds that of a kind's embedding, and its bias's, in floats. */
+/* Adds that of a kind's embedding, and its bias's; rows are padded. */
 static void add_embedding(Products *p, const OpsTransformerKind *kind, int worlds, float *gradient) {
-  const uint32_t features = (uint32_t)kind->features, width = (uint32_t)kind->pack.width;
-  if (kind->pack.count > 0)
-    p->product[p->count++] = (OpsWeightProduct){
-      .x = kind->copied, .x_is_float = true, .dz = kind->dembedded, .dz_is_float = true, .tanh = kind->embedded,
-      .dw = gradient + kind->w, .db = gradient + kind->w + features * width, .in = features, .out = width,
-      .rows = (uint32_t)(worlds * kind->pack.count), .row_x = features, .row_dz = width};
+  const int rows = worlds * kind->pack.count, width = kind->pack.width;
+  if (rows == 0) return;
+  add_kernel(p, kind->copied, kind->features, kind->dembedded, OPS_ENCODER_WIDTH, 0, width, rows, gradient + kind->w);
+  p->product[p->count - 1].row_x = OPS_TRANSFORMER_FEATURES;
+  p->product[p->count - 1].db = gradient + kind->w + kind->features * width;
 }
 
 /* Computes the gradients of all kernels and most biases, from what both passes have left. */
@@ -132,11 +141,12 @@ static void launch_kernels(DeviceState *state, int worlds, const OpsTransformer 
   Products p = {.count = 0};
   for (int l = 0; l < t->layers; l++) {
     const OpsTransformerLayer *layer = &t->layer[l];
-    add_gate(&p, &layer->gate_1, l > 0 ? t->layer[l - 1].gate_2.out : t->shapes, layer->out, rows, gradient);
+    const float *input = l > 0 ? t->layer[l - 1].gate_2.out : t->shapes;
+    add_gate(&p, &layer->gate_1, input, layer->out, rows, gradient);
     add_gate(&p, &layer->gate_2, layer->gate_1.out, layer->dense, rows, gradient);
-    add_layer(&p, layer->norm_1.y, W, layer->dqkv, QKV, rows, gradient + layer->qkv_w);
+    add_normed_layer(&p, t, &layer->norm_1, input, layer->dqkv, QKV, rows, gradient + layer->qkv_w);
     add_layer(&p, layer->attended, ATTENDED, layer->dout, W, rows, gradient + layer->out_w);
-    add_layer(&p, layer->norm_2.y, W, layer->ddense, W, rows, gradient + layer->dense_w);
+    add_normed_layer(&p, t, &layer->norm_2, layer->gate_1.out, layer->ddense, W, rows, gradient + layer->dense_w);
     for (int s = 0; s < 2; s++)
       add_layer(&p, layer->gathered[s], (t->message[s].ends + 1) * W, layer->dmessages[s], W,
                 worlds * t->message[s].count, gradient + layer->message[s]);

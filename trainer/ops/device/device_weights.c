@@ -6,9 +6,11 @@ enum { SLABS_MAX = 16, SLAB_ROWS_MIN = 512 };
 
 /* Places the product's sums among those of a slab. */
 static void place_product(OpsWeightProduct *p, OpsWeights *a) {
-  const uintptr_t read = (p->x_is_float ? 0 : device_address(p->x)) | (p->dz_is_float ? 0 : device_address(p->dz));
-  const uint32_t strides = (p->x_is_float ? 0 : p->row_x) | (p->dz_is_float ? 0 : p->row_dz);
+  const uintptr_t read = device_address(p->x) | device_address(p->times) | device_address(p->moments) |
+                         (p->dz_is_float ? 0 : device_address(p->dz));
+  const uint32_t strides = p->row_x | (p->dz_is_float ? 0 : p->row_dz);
   CORE_CHECK(read % sizeof(OpsEight) == 0 && strides % KERNEL_EIGHT == 0 && p->rows > 0);
+  CORE_CHECK(p->moments == NULL || p->in % KERNEL_EIGHT == 0);
   p->place = a->elements;
   a->elements += ops_weights_elements(p);
   a->tiles += ops_weights_tiles(p);

@@ -37,14 +37,15 @@ CORE_DEVICE_FN void ops_widen_bf16(OpsEight eight, int step, float *x) {
   }
 }
 
+/* Rounds eight floats. */
+CORE_DEVICE_FN OpsEight ops_round_eight(const float *x) {
+  return (OpsEight){{row_bf16_pair(x[0], x[1]), row_bf16_pair(x[2], x[3]), row_bf16_pair(x[4], x[5]),
+                     row_bf16_pair(x[6], x[7])}};
+}
+
 CORE_KERNEL_FN void ops_store_bf16(const float *x, int step, uint16_t *to) {
-  OpsEight eight;
-  if (step == 1) {
-    to[0] = row_to_bf16(x[0]);
-    return;
-  }
-  for (int i = 0; i < KERNEL_EIGHT / 2; i++) eight.pair[i] = row_bf16_pair(x[2 * i], x[2 * i + 1]);
-  ops_store_eight(eight, to);
+  if (step == 1) to[0] = row_to_bf16(x[0]);
+  else ops_store_eight(ops_round_eight(x), to);
 }
 
 /* ---- rounding ---------------------------------------------------------------------------------------------------- */

@@ -59,10 +59,6 @@ OPS_ENCODER_FN OpsEight *ops_encoder_eight(uint16_t *matrix, uint32_t row, uint3
 OPS_ENCODER_FN void ops_encoder_read(uint16_t *matrix, uint32_t row, uint32_t eighth, float *values) {
   ops_widen_bf16(*ops_encoder_eight(matrix, row, eighth), KERNEL_EIGHT, values);
 }
-OPS_ENCODER_FN OpsEight ops_encoder_round(const float *values) {
-  return (OpsEight){{row_bf16_pair(values[0], values[1]), row_bf16_pair(values[2], values[3]),
-                     row_bf16_pair(values[4], values[5]), row_bf16_pair(values[6], values[7])}};
-}
 
 /* Returns the address of eight neighbors of the tile's rows in a matrix [N][OPS_ENCODER_WIDTH] in device memory. */
 OPS_ENCODER_FN uint16_t *ops_encoder_place(const OpsEncoderTile *t, float *matrix, uint32_t row, uint32_t eighth) {

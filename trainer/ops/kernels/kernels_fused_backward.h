@@ -70,8 +70,8 @@ OPS_ENCODER_FN void ops_encoder_put_sums(const OpsEncoderTile *t, const OpsEncod
   core_device_barrier(t->at);
 }
 
-/* Writes the tile's sums of columns `from` to from + OPS_ENCODER_WIDTH - 1 of the `all` columns at `begin`: own[] of each
- * thread, over its rows. Overwrites 8 KB of a matrix after a barrier. */
+/* Writes the tile's sums of columns `from` to from + OPS_ENCODER_WIDTH - 1 of the `all` columns at `begin`: own[] of
+ * each thread, over its rows. Overwrites 8 KB of a matrix after a barrier. */
 OPS_ENCODER_FN void ops_encoder_add_rows(const OpsEncoderTile *t, uint16_t *scratch, const float *own, uint32_t begin,
                                          uint32_t all, uint32_t from) {
   const size_t place = (size_t)((uint32_t)t->layer * OPS_ENCODER_SUMS + begin) * t->a->tiles;
@@ -109,7 +109,7 @@ OPS_ENCODER_FN void ops_encoder_spread(const OpsEncoderTile *t) {
       ops_load_floats(dout + eighth * KERNEL_EIGHT, KERNEL_EIGHT, x);
       for (int k = 0; k < KERNEL_EIGHT; k++) x[k] = row_pool_backward(weight, 0, x[k], OPS_LINEAR);
     }
-    *ops_encoder_eight(t->x, row, eighth) = ops_encoder_round(x);
+    *ops_encoder_eight(t->x, row, eighth) = ops_round_eight(x);
   }
   core_device_barrier(t->at);
 }
@@ -159,28 +159,33 @@ OPS_ENCODER_FN void ops_encoder_ungather(const OpsEncoderTile *t, uint32_t s) {
         for (int n = 0; n < KERNEL_EIGHT; n++) x[n] += more[n];
       }
     }
-    *ops_encoder_eight(t->x, row, eighth) = ops_encoder_round(x);
+    *ops_encoder_eight(t->x, row, eighth) = ops_round_eight(x);
   }
   core_device_barrier(t->at);
 }
 
 /* Adds the gradients at a kind's own embeddings, in `kept`, to device memory; those of the last layer, which is the
- * first to come, are set there. */
+ * first to come, are set there, and after the first layer all are before tanh. */
 OPS_ENCODER_FN void ops_encoder_unembed_senders(const OpsEncoderTile *t, uint32_t s) {
   const OpsMessage *m = &t->a->t.message[s];
+  const OpsTransformerKind *kind = &t->a->t.kind[OPS_TRANSFORMER_SHAPES + s];
   const uint32_t begin = s == 0 ? 0 : ops_encoder_senders(t, 0), eighth = ops_encoder_eighth(t);
   for (uint32_t row = ops_encoder_row(t); row < ops_encoder_senders(t, s); row += OPS_ENCODER_AT_ONCE) {
     const OpsEncoderSender sender = ops_encoder_sender(t, s, row);
-    const bool is_active = sender.observation[(uint32_t)m->mask + sender.index] != 0;
-    float *to = t->a->t.kind[OPS_TRANSFORMER_SHAPES + s].dembedded + sender.of_all * OPS_ENCODER_WIDTH;
-    float x[KERNEL_EIGHT] = {0}, sum[KERNEL_EIGHT] = {0};
+    const size_t place = sender.of_all * OPS_ENCODER_WIDTH + eighth * KERNEL_EIGHT;
+    uint16_t *to = (uint16_t *)(void *)kind->dembedded + place;
+    float x[KERNEL_EIGHT] = {0}, more[KERNEL_EIGHT];
 
-    to += eighth * KERNEL_EIGHT;
-    if (is_active) ops_encoder_read(t->kept, begin + row, eighth, x);
-    if (t->layer + 1 < t->a->t.layers) ops_load_floats(to, KERNEL_EIGHT, sum);
-    for (int k = 0; k < KERNEL_EIGHT; k++) sum[k] += x[k];
-    for (int k = 0; k < KERNEL_EIGHT; k += KERNEL_FOUR)
-      *(OpsFourFloats *)(void *)(to + k) = (OpsFourFloats){{sum[k], sum[k + 1], sum[k + 2], sum[k + 3]}};
+    if (sender.observation[(uint32_t)m->mask + sender.index] != 0) ops_encoder_read(t->kept, begin + row, eighth, x);
+    if (t->layer + 1 < t->a->t.layers) {
+      ops_widen_bf16(ops_load_bf16(to, KERNEL_EIGHT), KERNEL_EIGHT, more);
+      for (int k = 0; k < KERNEL_EIGHT; k++) x[k] += more[k];
+    }
+    if (t->layer == 0) {
+      ops_load_floats(kind->embedded + place, KERNEL_EIGHT, more);
+      for (int k = 0; k < KERNEL_EIGHT; k++) x[k] *= ops_derivative_one(OPS_TANH, more[k]);
+    }
+    ops_store_eight(ops_round_eight(x), to);
   }
   core_device_barrier(t->at); /* `kept` is overwritten */
 }
@@ -235,9 +240,9 @@ OPS_ENCODER_FN void ops_encoder_unclose(const OpsEncoderTile *t, const OpsTransf
       dbias[k] -= dz;
     }
 
-    const OpsEight of_h = *ops_encoder_eight(t->y, row, eighth) = ops_encoder_round(h);
-    const OpsEight of_z = *ops_encoder_eight(t->kept, row, eighth) = ops_encoder_round(z);
-    *ops_encoder_eight(t->x, row, eighth) = ops_encoder_round(x);
+    const OpsEight of_h = *ops_encoder_eight(t->y, row, eighth) = ops_round_eight(h);
+    const OpsEight of_z = *ops_encoder_eight(t->kept, row, eighth) = ops_round_eight(z);
+    *ops_encoder_eight(t->x, row, eighth) = ops_round_eight(x);
     ops_encoder_leave(t, of_h, gate->da, 3, 2, row, eighth);
     ops_encoder_leave(t, of_z, gate->da, 3, 1, row, eighth);
   }
@@ -255,26 +260,28 @@ OPS_ENCODER_FN void ops_encoder_unopen(const OpsEncoderTile *t, const OpsTransfo
     ops_encoder_load(t, input, row, eighth, x);
 
     for (int k = 0; k < KERNEL_EIGHT; k++) {
+      r[k] = fabsf(r[k]);
       dx[k] += drx[k] * r[k];
       x[k] = row_gate_open_backward(drx[k], r[k], x[k]);
     }
 
-    const OpsEight of_r = *ops_encoder_eight(t->other, row, eighth) = ops_encoder_round(x);
-    *ops_encoder_eight(t->x, row, eighth) = ops_encoder_round(dx);
+    const OpsEight of_r = *ops_encoder_eight(t->other, row, eighth) = ops_round_eight(x);
+    *ops_encoder_eight(t->x, row, eighth) = ops_round_eight(dx);
     ops_encoder_leave(t, of_r, gate->da, 3, 0, row, eighth);
   }
   core_device_barrier(t->at);
 }
 
-/* Gradient at the outputs of a layer with ReLU, in y, -> that before it, there and in device memory. */
-OPS_ENCODER_FN void ops_encoder_unrectify(const OpsEncoderTile *t, float *outputs, float *to) {
+/* Gradient at a gate's y, in y, -> that before its layer's ReLU, there and in device memory: r has the sign bit where
+ * the output is positive. */
+OPS_ENCODER_FN void ops_encoder_unrectify(const OpsEncoderTile *t, const OpsTransformerGate *gate, float *to) {
   const uint32_t eighth = ops_encoder_eighth(t);
   for (uint32_t row = ops_encoder_row(t); row < OPS_ENCODER_ROWS; row += OPS_ENCODER_AT_ONCE) {
-    float y[KERNEL_EIGHT], dy[KERNEL_EIGHT];
+    float r[KERNEL_EIGHT], dy[KERNEL_EIGHT];
     ops_encoder_read(t->y, row, eighth, dy);
-    ops_encoder_load(t, outputs, row, eighth, y);
-    for (int k = 0; k < KERNEL_EIGHT; k++) dy[k] *= ops_derivative_one(OPS_RELU, y[k]);
-    const OpsEight rounded = *ops_encoder_eight(t->y, row, eighth) = ops_encoder_round(dy);
+    ops_encoder_load(t, gate->r, row, eighth, r);
+    for (int k = 0; k < KERNEL_EIGHT; k++) dy[k] *= fast_to_bits(r[k]) < 0 ? 1.0f : 0.0f;
+    const OpsEight rounded = *ops_encoder_eight(t->y, row, eighth) = ops_round_eight(dy);
     ops_encoder_leave(t, rounded, to, 1, 0, row, eighth);
   }
   core_device_barrier(t->at);
@@ -311,23 +318,27 @@ OPS_ENCODER_FN void ops_encoder_ungate(OpsEncoderTile *t, const OpsTransformerLa
 
 /* ---- layer norm -------------------------------------------------------------------------------------------------- */
 
-/* Adds `kept` and the gradient of a layer norm, of that at its output in `other`, to x, with sums for gain and
- * offset. */
-OPS_ENCODER_FN void ops_encoder_unnorm(const OpsEncoderTile *t, const OpsTransformerNorm *norm, uint32_t begin) {
+/* Adds `kept` and the gradient of the layer norm of `input`, of that at its output in `other`, to x, with sums for gain
+ * and offset. */
+OPS_ENCODER_FN void ops_encoder_unnorm(const OpsEncoderTile *t, const OpsTransformerNorm *norm, float *input,
+                                       uint32_t begin) {
   const uint32_t eighth = ops_encoder_eighth(t);
-  const float *inverses = norm->inverse + t->first * t->a->attend.entities.number;
+  const OpsTwoFloats *moments = (const OpsTwoFloats *)(const void *)norm->moments;
   float gain[KERNEL_EIGHT], dgain[KERNEL_EIGHT] = {0}, doffset[KERNEL_EIGHT] = {0};
   float *scratch = (float *)(void *)t->y;
   ops_load_floats(t->a->t.theta + norm->gain + eighth * KERNEL_EIGHT, KERNEL_EIGHT, gain);
 
   for (uint32_t row = ops_encoder_row(t); row < OPS_ENCODER_ROWS; row += OPS_ENCODER_AT_ONCE) {
     float n[KERNEL_EIGHT], dy[KERNEL_EIGHT], dx[KERNEL_EIGHT], more[KERNEL_EIGHT], mean = 0, along = 0;
-    const float inverse = row < t->rows ? inverses[row] : 0;
-    ops_encoder_load(t, norm->normalized, row, eighth, n);
+    OpsTwoFloats of_row = {{0, 0}}; /* mean and inverse */
+    if (row < t->rows) of_row = moments[t->first * t->a->attend.entities.number + row];
+    ops_encoder_load(t, input, row, eighth, n);
     ops_encoder_read(t->other, row, eighth, dy);
     ops_encoder_read(t->x, row, eighth, dx);
     ops_encoder_read(t->kept, row, eighth, more);
 
+    for (int k = 0; k < KERNEL_EIGHT; k++) n[k] = (n[k] - of_row.x[0]) * of_row.x[1];
+    ops_widen_bf16(ops_round_eight(n), KERNEL_EIGHT, n);
     for (int k = 0; k < KERNEL_EIGHT; k++) {
       dgain[k] += dy[k] * n[k];
       doffset[k] += dy[k];
@@ -338,8 +349,8 @@ OPS_ENCODER_FN void ops_encoder_unnorm(const OpsEncoderTile *t, const OpsTransfo
 
     mean = ops_add_eights_in(t->at, scratch, mean) * (1.0f / OPS_ENCODER_WIDTH);
     along = ops_add_eights_in(t->at, scratch, along) * (1.0f / OPS_ENCODER_WIDTH);
-    for (int k = 0; k < KERNEL_EIGHT; k++) dx[k] += more[k] + inverse * (dy[k] - mean - n[k] * along);
-    *ops_encoder_eight(t->x, row, eighth) = ops_encoder_round(dx);
+    for (int k = 0; k < KERNEL_EIGHT; k++) dx[k] += more[k] + of_row.x[1] * (dy[k] - mean - n[k] * along);
+    *ops_encoder_eight(t->x, row, eighth) = ops_round_eight(dx);
   }
 
   ops_encoder_add_rows(t, t->y, dgain, begin, 2 * OPS_ENCODER_WIDTH, 0);
@@ -437,20 +448,21 @@ OPS_ENCODER_FN void ops_encoder_put_dqkv(const OpsEncoderTile *t, const OpsTrans
 OPS_ENCODER_FN void ops_encoder_second_half(OpsEncoderTile *t, const OpsTransformerLayer *layer) {
   const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0};
   ops_encoder_ungate(t, layer, layer->gate_1.out, true);
-  ops_encoder_unrectify(t, layer->dense, layer->ddense);
+  ops_encoder_unrectify(t, &layer->gate_2, layer->ddense);
 
   OpsEncoderSum sum = {{{{0}}}};
   ops_encoder_multiply(t, ops_encoder_undense(t, layer, true), none, ops_encoder_unreset(t, &layer->gate_1),
                        OPS_ENCODER_HIGH, OPS_ENCODER_ACROSS, &sum);
   ops_encoder_put_sums(t, &sum, OPS_ENCODER_HIGH, t->other);
-  ops_encoder_unnorm(t, &layer->norm_2, OPS_ENCODER_SUM_NORM_2);
+  ops_encoder_unnorm(t, &layer->norm_2, layer->gate_1.out, OPS_ENCODER_SUM_NORM_2);
 }
 
 /* Gradient between the gates -> at the layer's input. */
 OPS_ENCODER_FN void ops_encoder_first_half(OpsEncoderTile *t, const OpsTransformerLayer *layer) {
   const OpsEncoderTerm none = {NULL, NULL, 0, 0, 0};
-  ops_encoder_ungate(t, layer, t->layer > 0 ? layer[-1].gate_2.out : t->a->t.shapes, false);
-  ops_encoder_unrectify(t, layer->out, layer->dout);
+  float *input = t->layer > 0 ? layer[-1].gate_2.out : t->a->t.shapes;
+  ops_encoder_ungate(t, layer, input, false);
+  ops_encoder_unrectify(t, &layer->gate_1, layer->dout);
 
   OpsEncoderSum sum = {{{{0}}}};
   ops_encoder_multiply(t, ops_encoder_undense(t, layer, false), none, ops_encoder_unproject(t, layer),
@@ -464,25 +476,30 @@ OPS_ENCODER_FN void ops_encoder_first_half(OpsEncoderTile *t, const OpsTransform
                        t->layer > 0 ? ops_encoder_message(t, layer - 1, 0) : none, OPS_ENCODER_HIGH,
                        OPS_ENCODER_ACROSS, &sum);
   ops_encoder_put_sums(t, &sum, OPS_ENCODER_HIGH, t->other);
-  ops_encoder_unnorm(t, &layer->norm_1, OPS_ENCODER_SUM_NORM_1);
+  ops_encoder_unnorm(t, &layer->norm_1, input, OPS_ENCODER_SUM_NORM_1);
 }
 
-/* Stores the gradients at the embeddings of shapes. */
+/* Stores the gradients at the embeddings of shapes, before tanh. */
 OPS_ENCODER_FN void ops_encoder_unpack(const OpsEncoderTile *t) {
   for (int k = 0; k < t->a->t.kinds; k++) {
     const OpsTransformerKind *kind = &t->a->t.kind[k];
     const CoreDivisor32 count = t->a->count[k];
     const uint32_t things = t->worlds * (uint32_t)kind->pack.count, width = (uint32_t)kind->pack.width;
     if (!kind->is_shape) continue;
-    for (uint32_t i = t->at->thread; i < things * OPS_ENCODER_WIDTH; i += OPS_ENCODER_THREADS) {
-      const uint32_t thing = i / OPS_ENCODER_WIDTH, column = i % OPS_ENCODER_WIDTH;
+    for (uint32_t i = t->at->thread; i < things * OPS_ENCODER_WIDTH / 2; i += OPS_ENCODER_THREADS) {
+      const uint32_t thing = i / (OPS_ENCODER_WIDTH / 2), column = i % (OPS_ENCODER_WIDTH / 2) * 2;
       const CoreDivided32 of_world = core_divide_32(thing, count);
       const uint32_t row = of_world.whole * t->a->attend.entities.number + (uint32_t)kind->pack.first + of_world.rest;
-      const float *observation = ops_encoder_observation(t, of_world.whole);
-      const float dx = row_from_bf16(t->x[core_device_swizzled(row, column, OPS_ENCODER_WIDTH)]);
-      if (column < width)
-        kind->dembedded[(t->first * count.number + thing) * width + column] =
-          observation[(uint32_t)kind->pack.mask + of_world.rest] != 0 ? dx : 0;
+      const float active = ops_encoder_observation(t, of_world.whole)[(uint32_t)kind->pack.mask + of_world.rest];
+      const float *y = kind->embedded + (t->first * count.number + thing) * width + column;
+      float dz[2] = {0, 0};
+
+      for (uint32_t n = 0; n < 2; n++)
+        if (active != 0 && column + n < width)
+          dz[n] = row_from_bf16(t->x[core_device_swizzled(row, column + n, OPS_ENCODER_WIDTH)]) *
+                  ops_derivative_one(OPS_TANH, y[n]);
+      ((uint32_t *)(void *)kind->dembedded)[t->first * count.number * (OPS_ENCODER_WIDTH / 2) + i] =
+        row_bf16_pair(dz[0], dz[1]);
     }
   }
   core_device_barrier(t->at);

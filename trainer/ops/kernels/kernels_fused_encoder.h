@@ -1,6 +1,7 @@
 /* Forward pass of the transformer over shapes (trainer/nets/encoder_transformer.c) in one launch: embedding, layers,
  * messages and mean. Entities stay in shared memory from their features to the mean. If a backward pass follows
- * (OpsTransformer.is_learning), each matrix that it reads is written once; otherwise only what joints and thrusters send.
+ * (OpsTransformer.is_learning), each matrix that it reads is written once; otherwise only what joints and thrusters
+ * send.
  *
  * A block processes tiles of whole worlds, up to 128 entities (16 worlds of size S, 12 of M, 7 of L), one after the
  * other, in 129 KB of shared memory, as devices of compute capability 8.0, 9.0 and 10.0 have:
@@ -46,13 +47,14 @@ OPS_ENCODER_FN void ops_encoder_features(const OpsEncoderTile *t, int k) {
   for (uint32_t i = t->at->thread; i < OPS_ENCODER_ROWS * pairs; i += OPS_ENCODER_THREADS) {
     const uint32_t thing = i / pairs, first = i % pairs * 2;
     const CoreDivided32 of_world = core_divide_32(thing, t->a->count[k]);
+    const uint32_t place = (uint32_t)kind->offset + of_world.rest * features + first;
     float x[2] = {0, 0};
-    for (uint32_t n = 0; n < 2; n++) {
-      if (thing >= things || first + n >= features) continue;
-      x[n] = ops_encoder_observation(t, of_world.whole)[(uint32_t)kind->offset + of_world.rest * features + first + n];
-      if (t->a->t.is_learning) kind->copied[(t->first * t->a->count[k].number + thing) * features + first + n] = x[n];
-    }
-    *(uint32_t *)(void *)(t->y + core_device_swizzled(thing, first, OPS_ENCODER_WIDTH)) = row_bf16_pair(x[0], x[1]);
+    for (uint32_t n = 0; n < 2; n++)
+      if (thing < things && first + n < features) x[n] = ops_encoder_observation(t, of_world.whole)[place + n];
+    const uint32_t pair = row_bf16_pair(x[0], x[1]);
+    *(uint32_t *)(void *)(t->y + core_device_swizzled(thing, first, OPS_ENCODER_WIDTH)) = pair;
+    if (t->a->t.is_learning && thing < things)
+      ((uint32_t *)(void *)kind->copied)[t->first * t->a->count[k].number * pairs + i] = pair;
   }
 
   for (uint32_t i = t->at->thread; i < OPS_TRANSFORMER_FEATURES * OPS_ENCODER_WIDTH; i += OPS_ENCODER_THREADS) {
@@ -133,7 +135,9 @@ OPS_ENCODER_FN void ops_encoder_norm(const OpsEncoderTile *t, const OpsTransform
     const float inverse = 1.0f / sqrtf(squares * (1.0f / OPS_ENCODER_WIDTH) + t->a->t.epsilon);
     t->number[2 * own] = mean;
     t->number[2 * own + 1] = inverse;
-    if (ops_encoder_is_kept(t, own)) norm->inverse[t->first * t->a->attend.entities.number + own] = inverse;
+    if (ops_encoder_is_kept(t, own))
+      ((OpsTwoFloats *)(void *)norm->moments)[t->first * t->a->attend.entities.number + own] =
+        (OpsTwoFloats){{mean, inverse}};
   }
   core_device_barrier(t->at);
 
@@ -145,10 +149,7 @@ OPS_ENCODER_FN void ops_encoder_norm(const OpsEncoderTile *t, const OpsTransform
       x[k] = (x[k] - t->number[2 * row]) * t->number[2 * row + 1];
       y[k] = gain[k] * x[k] + offset[k];
     }
-    const OpsEight rounded = ops_encoder_round(y);
-    *ops_encoder_eight(t->y, row, eighth) = rounded;
-    ops_encoder_keep(t, ops_encoder_round(x), norm->normalized, row, eighth);
-    ops_encoder_keep(t, rounded, norm->y, row, eighth);
+    *ops_encoder_eight(t->y, row, eighth) = ops_round_eight(y);
   }
   core_device_barrier(t->at);
 }
@@ -203,18 +204,21 @@ OPS_ENCODER_FN OpsEncoderTerm ops_encoder_reset(const OpsEncoderTile *t, const O
   return (OpsEncoderTerm){t->y, t->a->t.rounded + gate->w, 3 * OPS_ENCODER_WIDTH, OPS_ENCODER_WIDTH, OPS_ENCODER_WIDTH};
 }
 
-/* Keeps r, which is in `other`, and replaces it by r x. */
+/* Keeps r, which is in `other`, and replaces it by r x. r has the sign bit where y, the output of a layer with ReLU, is
+ * positive, so that the gradient need not read y. */
 OPS_ENCODER_FN void ops_encoder_open(const OpsEncoderTile *t, const OpsTransformerGate *gate) {
   for (uint32_t i = t->at->thread; i < OPS_ENCODER_ROWS * OPS_ENCODER_EIGHTS; i += OPS_ENCODER_THREADS) {
     const uint32_t row = i / OPS_ENCODER_EIGHTS, eighth = i % OPS_ENCODER_EIGHTS;
-    const OpsEight opened = *ops_encoder_eight(t->other, row, eighth);
-    float r[KERNEL_EIGHT], x[KERNEL_EIGHT];
-    ops_widen_bf16(opened, KERNEL_EIGHT, r);
+    float r[KERNEL_EIGHT], x[KERNEL_EIGHT], y[KERNEL_EIGHT];
+    ops_encoder_read(t->other, row, eighth, r);
     ops_encoder_read(t->x, row, eighth, x);
-    for (int k = 0; k < KERNEL_EIGHT; k++) x[k] *= r[k];
-    const OpsEight kept = *ops_encoder_eight(t->other, row, eighth) = ops_encoder_round(x);
-    ops_encoder_keep(t, opened, gate->r, row, eighth);
-    ops_encoder_keep(t, kept, gate->rx, row, eighth);
+    ops_encoder_read(t->y, row, eighth, y);
+    for (int k = 0; k < KERNEL_EIGHT; k++) {
+      x[k] *= r[k];
+      if (y[k] > 0) r[k] = -r[k];
+    }
+    *ops_encoder_eight(t->other, row, eighth) = ops_round_eight(x);
+    ops_encoder_keep(t, ops_round_eight(r), gate->r, row, eighth);
   }
   core_device_barrier(t->at);
 }
@@ -229,7 +233,7 @@ OPS_ENCODER_FN void ops_encoder_close(const OpsEncoderTile *t, const OpsTransfor
     ops_widen_bf16(candidate, KERNEL_EIGHT, h);
     ops_encoder_read(t->x, row, eighth, x);
     for (int k = 0; k < KERNEL_EIGHT; k++) x[k] = row_gate_out(z[k], x[k], h[k]);
-    const OpsEight closed = ops_encoder_round(x);
+    const OpsEight closed = ops_round_eight(x);
     *ops_encoder_eight(t->x, row, eighth) = closed;
     ops_encoder_keep(t, gated, gate->z, row, eighth);
     ops_encoder_keep(t, candidate, gate->h, row, eighth);
@@ -277,8 +281,8 @@ OPS_ENCODER_FN uint32_t ops_encoder_senders(const OpsEncoderTile *t, uint32_t s)
   return t->worlds * (uint32_t)t->a->t.message[s].count;
 }
 
-/* Collects part `part` of what a kind sends (a shape, or the sender's own embedding) in its rows of y, and keeps it; the
- * other rows become 0. */
+/* Collects part `part` of what a kind sends (a shape, or the sender's own embedding) in its rows of y, and keeps it;
+ * the other rows become 0. */
 OPS_ENCODER_FN void ops_encoder_gather(const OpsEncoderTile *t, const OpsTransformerLayer *layer, uint32_t s,
                                        uint32_t part, uint32_t rows) {
   const OpsMessage *m = &t->a->t.message[s];
@@ -297,7 +301,7 @@ OPS_ENCODER_FN void ops_encoder_gather(const OpsEncoderTile *t, const OpsTransfo
         const float *embedded = t->a->t.kind[OPS_TRANSFORMER_SHAPES + s].embedded + sender.of_all * OPS_ENCODER_WIDTH;
         float own[KERNEL_EIGHT];
         ops_load_floats(embedded + eighth * KERNEL_EIGHT, KERNEL_EIGHT, own);
-        eight = ops_encoder_round(own);
+        eight = ops_round_eight(own);
       }
       uint16_t *to = (uint16_t *)(void *)layer->gathered[s];
       to += (sender.of_all * ((size_t)m->ends + 1) + part) * OPS_ENCODER_WIDTH;
@@ -345,7 +349,7 @@ OPS_ENCODER_FN void ops_encoder_scatter(const OpsEncoderTile *t) {
         for (int n = 0; n < KERNEL_EIGHT; n++) x[n] += more[n];
       }
     }
-    *ops_encoder_eight(t->x, row, eighth) = ops_encoder_round(x);
+    *ops_encoder_eight(t->x, row, eighth) = ops_round_eight(x);
   }
   core_device_barrier(t->at);
 }
