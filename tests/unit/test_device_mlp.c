@@ -147,7 +147,8 @@ static const uint16_t *gradient_place(const Placed *p, int l) {
   const size_t rows = (size_t)p->chain.rows;
   if (p->layer[l].out < OPS_MLP_WARP) return NULL;
   const uint16_t *place = (const uint16_t *)(const void *)(l < 2 ? p->d_scratch : state->product);
-  return l % 2 == 0 ? place : place + rows * (size_t)p->layer[l - 1].out;
+  for (int i = l < 2 ? 0 : 2; i < l; i++) place += rows * (size_t)p->layer[i].out;
+  return place;
 }
 
 /* Returns that gradient on the host. */
@@ -341,6 +342,7 @@ static void run_all(void) {
   check_chain(&(Chain){257, 256, 3, {128, 64, 5}, OPS_LINEAR});
   check_chain(&(Chain){130, 140, 3, {64, 256, 128}, OPS_TANH});
   check_chain(&(Chain){129, 16, 5, {64, 64, 128, 64, 63}, OPS_LINEAR});
+  check_chain(&(Chain){700, 128, 6, {128, 128, 256, 128, 128, 31}, OPS_LINEAR}); /* all of the scratch */
   check_chain(&(Chain){33, 128, 1, {64}, OPS_TANH});
   check_chain(&(Chain){100, 64, 2, {128, 64}, OPS_LINEAR});
   check_learning(&(Chain){301, 98, 3, {128, 64, 31}, OPS_LINEAR}, 6, 301);
@@ -367,7 +369,8 @@ static void test_rule(void **unused) {
   begin(2);
   static const Chain others[] = {
     {10, 98, 2, {96, 31}, OPS_LINEAR}, {10, 257, 2, {64, 31}, OPS_LINEAR}, {10, 64, 2, {64, 65}, OPS_LINEAR},
-    {10, 64, 2, {64, 31}, OPS_TANH}, {10, 64, 1, {31}, OPS_LINEAR}};
+    {10, 64, 2, {64, 31}, OPS_TANH}, {10, 64, 1, {31}, OPS_LINEAR},
+    {10, 64, 6, {64, 64, 256, 256, 64, 31}, OPS_LINEAR}};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     Placed p = place_chain(&others[i]);
     assert_false(device_mlp_takes(state, p.layer, others[i].count));

@@ -14,12 +14,15 @@ static uint32_t kernel_place(const OpsLayer *layers, int l) {
 
 bool device_mlp_takes(const DeviceState *state, const OpsLayer *layers, int count) {
   const OpsLayer *last = &layers[count - 1];
+  int units = 0; /* whose gradients are in the ops' scratch (place_gradients) */
   if (!state->fused || state->precision != OPS_BF16 || count > OPS_MLP_LAYERS) return false;
   if (state->device->shared_bytes < OPS_MLP_BACKWARD_BYTES) return false; /* compute capability 8.6, 8.9, 12.0 */
   for (int l = 0; l + 1 < count; l++) {
     if (!is_width(layers[l].out) || layers[l].activation != OPS_TANH) return false;
     if (device_address(layers[l].y) % sizeof(OpsEight) > 0) return false;
   }
+  for (int l = 2; l < count; l++) units += is_width(layers[l].out) ? layers[l].out : 0;
+  if (units > 2 * state->max_width) return false;
   if (layers[0].in > OPS_MLP_WIDEST) return false;
   if (is_width(last->out)) return last->activation == OPS_TANH || last->activation == OPS_LINEAR;
   return count > 1 && last->out < OPS_MLP_WARP && last->activation == OPS_LINEAR;

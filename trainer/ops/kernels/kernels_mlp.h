@@ -27,7 +27,7 @@
 #include "trainer/ops/kernels/kernels_policy.h"
 
 enum {
-  OPS_MLP_LAYERS = 5,          /* four hidden layers and the last one, at most */
+  OPS_MLP_LAYERS = 6,          /* five hidden layers and the last one, at most */
   OPS_MLP_ROWS = 128, OPS_MLP_THREADS = 256, OPS_MLP_WIDEST = 256, OPS_MLP_WARP = 64, /* columns of a warp */
   OPS_MLP_HIGH = 4, OPS_MLP_ACROSS = OPS_MLP_WARP / 8, /* tiles of a warp, of 16 rows (at most) and 8 columns */
   OPS_MLP_DEEP = 16,           /* terms per tensor-core instruction */
