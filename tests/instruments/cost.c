@@ -182,10 +182,18 @@ static int scale_of(const CoreConfig *config, int worlds, Scale *scale, Cost *co
     if (searches) {
       scale->levels = (double)training->curriculum->search.at_once / worlds;
       scale->searches = training->curriculum->search.batches;
+      cost->worlds[CORE_PHASE_SEARCH] = training->curriculum->search.at_once;
+      cost->steps[CORE_PHASE_SEARCH] = scale->searches * (double)config->sfl.rollout_steps;
+      cost->rows[CORE_PHASE_SEARCH] = cost->worlds[CORE_PHASE_SEARCH] * cost->steps[CORE_PHASE_SEARCH];
     }
     cost->transitions = transitions;
     cost->minibatches = scale->minibatches;
     cost->pieces = scale->pieces;
+    cost->rows[CORE_PHASE_ROLLOUT] = transitions;
+    cost->rows[CORE_PHASE_MINIBATCHES] = scale->minibatches * rows;
+    cost->worlds[CORE_PHASE_ROLLOUT] = (double)config->env.num;
+    cost->steps[CORE_PHASE_ROLLOUT] = (double)config->ppo.num_steps;
+    cost_count_products(&training->agent, cost);
     cost->search_share = searches ? 1 / (double)config->sfl.period : 0;
   }
 
@@ -239,6 +247,11 @@ double cost_bytes_per_transition(const Cost *cost) {
   return bytes / cost->transitions;
 }
 
+const char *cost_kernel_text(const CostKernel *kernel, char *text) {
+  snprintf(text, 64, "%.20s %s%s", kernel->name, PHASE[kernel->phase], kernel->is_encoding ? ", encoder" : "");
+  return text;
+}
+
 static json_t *sum_json(const char *key, const char *name, const CostSum *sum, double share, double transitions) {
   return json_pack("{s:s, s:f, s:f, s:f, s:f}", key, name, "launches", round(sum->launches), "read_bytes", sum->read,
                    "written_bytes", sum->written, "bytes_per_transition",
@@ -263,11 +276,11 @@ static void print_json(const Cost *cost) {
     json_array_append_new(kernels, kernel);
   }
 
-  core_json_print(json_pack("{s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "transitions", cost->transitions,
-                            "bytes_per_transition", cost_bytes_per_transition(cost), "searches_per_iteration",
-                            cost->search_share, "minibatches", cost->minibatches, "pieces_of_a_minibatch",
-                            cost->pieces, "phases", phases, "encoder", encoder, "measured_iteration", measured,
-                            "kernels", kernels));
+  core_json_print(json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "transitions", cost->transitions,
+                            "bytes_per_transition", cost_bytes_per_transition(cost), "expected_seconds_on_h200",
+                            cost_seconds(cost), "searches_per_iteration", cost->search_share, "minibatches",
+                            cost->minibatches, "pieces_of_a_minibatch", cost->pieces, "phases", phases, "encoder",
+                            encoder, "measured_iteration", measured, "kernels", kernels));
 }
 
 static void print_sum(const char *name, const CostSum *sum, double share, double transitions) {
@@ -306,8 +319,7 @@ static void print_table(const Cost *cost) {
   printf("\nthe largest kernels\n");
   for (int i = 0; i < cost->kernels && i < SHOWN; i++) {
     const CostKernel *k = &cost->kernel[i];
-    snprintf(text, sizeof text, "%.20s %s%s", k->name, PHASE[k->phase], k->is_encoding ? ", encoder" : "");
-    print_sum(text, &k->sum, share_of(cost, (int)k->phase), cost->transitions);
+    print_sum(cost_kernel_text(k, text), &k->sum, share_of(cost, (int)k->phase), cost->transitions);
   }
   printf("\n%sB per transition, each four bytes once per launch\n",
          core_text_count(cost_bytes_per_transition(cost), bytes));
@@ -323,7 +335,10 @@ static int run_command(void *opts, const char **operands, size_t count) {
   Cost *cost = core_memory_allocate(sizeof *cost);
   const int code = cost_of(&config, cost);
   if (code == CORE_OK && options->json) print_json(cost);
-  else if (code == CORE_OK) print_table(cost);
+  else if (code == CORE_OK) {
+    print_table(cost);
+    cost_print_times(cost);
+  }
   free(cost);
   return code;
 }
@@ -332,7 +347,8 @@ int instrument_cost(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "instruments cost [--config FILE] [--set KEY=VALUE]... [--json]",
     .about = "Prints the device memory that an iteration of a configuration reads and writes on one GPU, and its "
-             "kernel launches. They are counted on the CPU with small versions of the run, within a minute."};
+             "kernel launches. They are counted on the CPU with small versions of the run, within a minute. Times that "
+             "are expected on an H200 follow by a small model."};
 
   CostOptions options = {0};
   const CoreOption table[] = {
