@@ -89,8 +89,8 @@ static int record_cancels(const SweepSelection *selection, size_t *lines) {
   return CORE_OK;
 }
 
-/* Takes the last cancels back and returns the error that is pending. Otherwise a task that stops for another reason would
- * take itself for cancelled, and would not be requeued. */
+/* Takes the last cancels back and returns the pending error. Otherwise a task that stops for another reason would take
+ * itself for cancelled, and would not be requeued. */
 static int take_back_cancels(const SweepSelection *selection, size_t lines, int code) {
   char message[512];
   if (lines == 0) return code;
