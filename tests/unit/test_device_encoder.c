@@ -3,8 +3,6 @@
 #define DEVICE_TESTS run_all
 #include "test.h"
 
-#include "tests/device_tools.h"
-
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "core/random.h"
@@ -12,6 +10,7 @@
 #include "sim/levels/generate.h"
 #include "trainer/nets/encoder.h"
 #include "trainer/ops/device/device_internal.h"
+#include "tests/device_tools.h"
 
 enum { ROWS = 61 };
 
