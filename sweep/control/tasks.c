@@ -73,47 +73,52 @@ void sweep_tasks_close(SweepTasks *tasks) {
   core_files_unlock(&tasks->lock);
 }
 
-/* Writes the cancels to the journal. *lines: number of lines written. */
-static int record_cancels(const SweepSelection *selection, size_t *lines) {
-  *lines = 0;
-  if (selection->is_whole_sweep) {
-    TRY(sweep_journal_append(selection->root, selection->name, "cancel\tall"));
-    *lines = 1;
-    return CORE_OK;
-  }
+/* Counts the cancels that hold: those of the journal that it has not taken back. */
+static int count_cancels(const SweepSelection *selection, size_t *count) {
+  SweepJournal journal;
+  TRY(sweep_journal_read(selection->root, selection->name, &journal));
+  *count = journal.cancel_count;
+  sweep_journal_free(&journal);
+  return CORE_OK;
+}
+
+static int record_cancels(const SweepSelection *selection) {
+  if (selection->is_whole_sweep) return sweep_journal_append(selection->root, selection->name, "cancel\tall");
   for (size_t i = 0; i < selection->manifest.count; i++) {
     if (!selection->is_selected[i]) continue;
     TRY(sweep_journal_append(selection->root, selection->name, "cancel\t%s", selection->manifest.ids[i]));
-    (*lines)++;
   }
   return CORE_OK;
 }
 
-/* Takes the last cancels back and returns the pending error. Otherwise a task that stops for another reason would take
- * itself for cancelled, and would not be requeued. */
-static int take_back_cancels(const SweepSelection *selection, size_t lines, int code) {
+/* Takes back all cancels of the journal but the first `kept`, and returns the pending error. Otherwise a task that
+ * stops for another reason would take itself for cancelled, and would not be requeued. */
+static int take_back_cancels(const SweepSelection *selection, size_t kept, int pending) {
   char message[512];
-  if (lines == 0) return code;
+  size_t count;
   snprintf(message, sizeof message, "%s", core_error_message());
-  if (sweep_journal_append(selection->root, selection->name, "uncancel\t%zu", lines) != CORE_OK)
-    core_warn("%s", core_error_message());
-  return core_error(code, "%s", message);
+  int code = count_cancels(selection, &count); /* a line whose writing failed may be there */
+  if (code == CORE_OK && count > kept)
+    code = sweep_journal_append(selection->root, selection->name, "uncancel\t%zu", count - kept);
+  if (code != CORE_OK) core_warn("%s", core_error_message());
+  return core_error(pending, "%s", message);
 }
 
 /* Cancels after the journal, so that the tasks and sweep status know the reason. If Slurm certainly did nothing, or the
  * journal could not be written whole, the journal takes the cancels back. */
 int sweep_tasks_cancel(const SweepTasks *tasks) {
-  size_t lines;
+  size_t kept;
   if (tasks->count == 0) return CORE_OK;
 
-  int code = record_cancels(tasks->selection, &lines);
-  if (code != CORE_OK) return take_back_cancels(tasks->selection, lines, code);
+  TRY(count_cancels(tasks->selection, &kept));
+  int code = record_cancels(tasks->selection);
+  if (code != CORE_OK) return take_back_cancels(tasks->selection, kept, code);
 
   code = slurm_cancel(tasks->cluster, tasks->ids, tasks->count);
   const SlurmFault fault = slurm_fault(tasks->cluster);
   sweep_cluster_status_clear_cache();
   if (code == CORE_OK || fault == SLURM_TIMED_OUT || fault == SLURM_GARBLED) return code;
-  return take_back_cancels(tasks->selection, lines, code);
+  return take_back_cancels(tasks->selection, kept, code);
 }
 
 int sweep_tasks_hold(const SweepTasks *tasks, bool hold) {

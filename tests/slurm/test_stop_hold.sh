@@ -11,6 +11,28 @@ if ! cluster_start; then tap_skip "stop and hold on Slurm" "$cluster_problem"; t
 experiment study 4 40
 tap_run "submit --hold" 0 "4 runs submitted in 1 array" submit study --hold
 tap_run "status says so" 0 "] 0 %  4 held" sweep status study
+
+# ---- a disk that fails once while sweep stop writes: if Slurm was not asked, the journal takes the cancels back
+. tests/fault/disk.sh
+experiment torn 3 4
+tap_run "three runs wait" 0 "3 runs submitted" submit torn --hold
+cancels() { awk -F'\t' '$NF != ";" { next } $3 == "cancel" { n++ } $3 == "uncancel" { n -= $4 } END { print n + 0 }' "$SWEEP_ROOT/sweeps/torn/submit.log"; }
+stop_torn() { # prints what is wrong after a fault at each of its changes
+  local n kept
+  : >"$tap_dir/refused"
+  for n in 1 2 3 4 5 6 7 8; do
+    kept=$(cancels)
+    if on_disk error:$n sweep stop torn 0 1 --no-wait >"$tap_dir/torn" 2>&1; then submit torn --hold >/dev/null 2>&1; continue; fi
+    echo "$n" >>"$tap_dir/refused"
+    [ "$(cancels)" = "$kept" ] || echo "error at change $n: $(cancels) cancels instead of $kept; $(tail -1 "$tap_dir/torn")"
+  done
+}
+if disk_build; then
+  tap_check "a failed stop leaves no cancel" "$(stop_torn)"
+  tap_check "several faults made it fail" "$([ "$(wc -l <"$tap_dir/refused")" -ge 2 ] || cat "$tap_dir/torn")"
+else tap_skip "a failed stop" "the shim cannot be built"; fi
+sweep stop torn >/dev/null 2>&1
+
 hold # of pace.sh: a trainer does one iteration and waits
 tap_run "one is released" 0 "study: 1 runs released" sweep hold study 2 --off
 tap_wait 120 is_running 2; tap_result "it starts" $? "$(sweep status study --runs)"
