@@ -30,6 +30,10 @@ tap_expect "the runs of study-parallel-data.md become a workspace" 0 "new rows f
 tap_check "with the verdicts of its table" "$(restored parallel table docs/study-parallel-data.md |
   diff <(grep -E '^\| `[a-z_]+`: ' docs/study-parallel-data.md) -)"
 
+ended=$(($(wc -l <docs/study/plateau.csv) - 1))
+tap_expect "the runs of plan-plateau.md that have ended become a workspace" 0 "new rows from $ended runs" restored plateau restore plateau
+tap_expect "and are not trained again" 0 " $ended finished, $((88 - ended)) pending" sweep status fig3a_switch --root "$tap_dir/plateau"
+
 # ---- numbers that were worked out from the runs by other programs
 finds() { # CLAIM WANTED FIELDS [OPTIONS...]
   local got

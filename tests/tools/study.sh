@@ -12,7 +12,7 @@
 #   tests/tools/study.sh BUILD ROOT draw_ddr              docs/study/: picture and runs of docs/study-ddr.md
 #   tests/tools/study.sh BUILD ROOT draw_parallel         docs/study/: pictures and runs of docs/study-parallel-data.md
 #   tests/tools/study.sh BUILD ROOT plateau               runs the study of docs/study/plan-plateau.md in ROOT; goes on where it was stopped
-#   tests/tools/study.sh BUILD ROOT export_plateau        docs/study/: its runs, of the seeds whose runs have all ended
+#   tests/tools/study.sh BUILD ROOT export_plateau        docs/study/: its runs that have ended
 #   tests/tools/study.sh BUILD ROOT limits                docs/study/: limits of frozen batches of docs/study-fixed-point.md
 #   tests/tools/study.sh BUILD ROOT draw [PICTURE...]     docs/study/: pictures (fig9 ...; all), the runs as CSV, verdicts, the controller against
 #                                                         the grid. fig2b, fig2c, controller need whole runs: not those of `restore`;
@@ -142,8 +142,8 @@ draw_parallel() {
   rm -rf study study.txt table.csv
 }
 
-# The runs past the plateau (docs/study/plan-plateau.md): scores of the evaluations, the mean KL of the iterations before each, and
-# the mean gradient norm over the last quarter.
+# The runs past the plateau (docs/study/plan-plateau.md): scores of the evaluations, the mean KL of the iterations before
+# each, and the mean gradient norm over the last quarter. Not those from whose checkpoints others have yet to begin.
 plateau_sql="WITH finished AS (SELECT id, config, seed, transitions, iteration FROM run JOIN sweep_run ON run_id = id
     WHERE sweep = 'fig3a_switch' AND status = 'finished'),
   point AS (SELECT run_id, iteration, solve_rate, lag(iteration) OVER (PARTITION BY run_id ORDER BY iteration) AS before
@@ -157,7 +157,8 @@ plateau_sql="WITH finished AS (SELECT id, config, seed, transitions, iteration F
       AND iteration > finished.iteration - finished.iteration / 4) AS grad_norm,
     (SELECT group_concat(mean_kl, ' ') FROM (SELECT mean_kl FROM score WHERE run_id = id ORDER BY iteration)) AS mean_kls,
     (SELECT group_concat(rate, ' ') FROM (SELECT rate FROM score WHERE run_id = id ORDER BY iteration)) AS solve_rates
-  FROM finished WHERE seed IN (SELECT seed FROM finished GROUP BY seed HAVING count(*) = 11)
+  FROM finished WHERE NOT EXISTS (SELECT 1 FROM run WHERE status <> 'finished'
+    AND json_extract(config, '$.init.from') LIKE 'run:' || finished.id || '@%')
   ORDER BY seed, environments, com, begun_from"
 run_plateau() {
   for experiment in $plateau; do
