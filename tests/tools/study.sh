@@ -11,7 +11,7 @@
 #   tests/tools/study.sh BUILD ROOT controller            the controller against the best fixed settings
 #   tests/tools/study.sh BUILD ROOT draw_ddr              docs/study/: picture and runs of docs/study-ddr.md
 #   tests/tools/study.sh BUILD ROOT draw_parallel         docs/study/: pictures and runs of docs/study-parallel-data.md
-#   tests/tools/study.sh BUILD ROOT plateau               runs the study of docs/study/plan-plateau.md in ROOT; goes on where it was stopped
+#   tests/tools/study.sh BUILD ROOT plateau               train the runs of docs/study/plan-plateau.md in ROOT, or resume them
 #   tests/tools/study.sh BUILD ROOT export_plateau        docs/study/: its runs that have ended
 #   tests/tools/study.sh BUILD ROOT limits                docs/study/: limits of frozen batches of docs/study-fixed-point.md
 #   tests/tools/study.sh BUILD ROOT draw [PICTURE...]     docs/study/: pictures (fig9 ...; all), the runs as CSV, verdicts, the controller against
@@ -26,11 +26,12 @@ parallel="fig1b_more_data fig3_dynamics fig6_pqn fig8_locomotion"
 plateau="fig3a_switch fig1a_com"
 second="fig3a_switch fig8_ddr fig5_regularisation fig6_epochs fig9_scaling fig7_minibatch fig4_learning_rate"
 
-run() {
-  for experiment in ${*:-$order}; do
-    "$build/sweep" submit "experiments/$experiment.ini" --profile study --root "$root" --local --wait
-  done
+train() { # EXPERIMENT PROFILE OPTIONS...
+  local experiment=$1 profile=$2; shift 2
+  "$build/sweep" submit "experiments/$experiment.ini" --profile "$profile" --root "$root" --local --wait "$@"
 }
+run() { for experiment in ${*:-$order}; do train "$experiment" study; done; }
+run_plateau() { for experiment in $plateau; do train "$experiment" plateau --set sweep.plan=docs/study/plan-plateau.md; done; }
 
 more() { # EXPERIMENT OPTIONS...
   local experiment=$1; shift
@@ -160,11 +161,6 @@ plateau_sql="WITH finished AS (SELECT id, config, seed, transitions, iteration F
   FROM finished WHERE NOT EXISTS (SELECT 1 FROM run WHERE status <> 'finished'
     AND json_extract(config, '$.init.from') LIKE 'run:' || finished.id || '@%')
   ORDER BY seed, environments, com, begun_from"
-run_plateau() {
-  for experiment in $plateau; do
-    "$build/sweep" submit "experiments/$experiment.ini" --profile plateau --set sweep.plan=docs/study/plan-plateau.md --root "$root" --local --wait
-  done
-}
 
 # The limits of frozen batches of study-fixed-point.md: of each iteration that was measured, in their order.
 limits_sql="SELECT json_extract(config, '$.env.task') AS task, json_extract(config, '$.env.num') AS environments,
