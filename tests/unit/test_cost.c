@@ -106,6 +106,7 @@ static void test_extrapolation(void **state) {
   core_access_stop();
   assert_int_equal(cost_of(&config, cost), CORE_OK);
   count_run(&config, counted);
+
   for (int p = CORE_PHASE_ROLLOUT; p <= CORE_PHASE_MEASURE; p++) {
     const CostSum *sum = &cost->phase[p];
     print_message("# %s: %.0f launches, %.0f bytes; counted %.0f, %.0f\n", phase_name[p], sum->launches,
@@ -117,6 +118,7 @@ static void test_extrapolation(void **state) {
     assert_counted(phase_name[p], sum->read + sum->written, counted[p].read + counted[p].written,
                    is_measure ? 0.2 : 0.05);
   }
+
   assert_true(cost_bytes_per_transition(cost) > 0 && cost->kernels > 20);
   free(cost);
 }

@@ -26,6 +26,7 @@ static void check_embedding(void) {
     if (kind->is_shape) host->entity->pack(host, here, &kind->pack, embedded, shapes);
     free(x), free(y), free(padded), free(embedded);
   }
+
   host->entity->dummy(host, worlds, entities, W, shapes);
   assert_bf16("shapes", shapes, t.shapes, (size_t)(rows * W));
   free(shapes);

@@ -135,6 +135,7 @@ CORE_KERNEL_FN void ops_weights_derive(const CoreDeviceThread *at, const OpsWeig
   const uint32_t pairs = OPS_WEIGHTS_SIDE / 2, right = at->thread % pairs * 2;
   const OpsTwoFloats *moments = (const OpsTwoFloats *)(const void *)(stage + 2 * OPS_WEIGHTS_HALF);
   const uint32_t column = part->m + right < p->in ? part->m + right : 0;
+
   CORE_DEVICE_ROLLED for (uint32_t down = at->thread / pairs; down < part->deep; down += OPS_WEIGHTS_THREADS / pairs) {
     uint32_t *pair = (uint32_t *)(void *)(stage + core_device_swizzled(down, right, OPS_WEIGHTS_SIDE));
     float low = row_low_of_pair(*pair), high = row_high_of_pair(*pair);
@@ -150,6 +151,7 @@ CORE_KERNEL_FN void ops_weights_derive(const CoreDeviceThread *at, const OpsWeig
     }
     *pair = row_bf16_pair(low, high);
   }
+
   core_device_barrier(at); /* all inputs are there */
 }
 
