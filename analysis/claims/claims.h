@@ -37,7 +37,8 @@ typedef enum AnalysisTest {
   ANALYSIS_TEST_GROWS,       /* it rises more at the end than at a tenth of the budget [equal; t over levers] */
   ANALYSIS_TEST_ONE_CURVE,   /* the measure is one function of x, whichever setting changes x (contrast.h) [the
                                 configurations of some setting are the margin off the others' curve; t] */
-  ANALYSIS_TEST_AT_LEAST_95, /* the mean is above 0.95 [not; t] */
+  ANALYSIS_TEST_AT_LEAST_95, /* the mean of values in [0, 1] is above 0.95 [not; t, without a spread Markov's
+                                inequality] */
   ANALYSIS_TEST_POSITIVE,    /* the mean is above 0 [not; t] */
   ANALYSIS_TEST_NEGATIVE,    /* the mean is below 0 [not; t] */
   ANALYSIS_TEST_SWITCH_UP,   /* runs that start from a parent's checkpoint with a raised key end higher than the parent,

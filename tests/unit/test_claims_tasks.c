@@ -108,6 +108,28 @@ static void test_mean_of_two_groups(void **state) {
   }
 }
 
+/* Without a spread, Markov's inequality: P(8 values of at most v) <= (0.05 / (1 - v))^8, and P(8 ones) <= 0.95^8. A
+ * configuration with more seeds adds none. */
+static void test_mean_without_spread(void **state) {
+  static const struct { double value; AnalysisVerdict verdict; double p_for, p_against; } cases[] = {
+    {0, ANALYSIS_CONTRADICTED, 1, 3.90625e-11},
+    {0.5, ANALYSIS_CONTRADICTED, 1, 1e-8},
+    {0.94, ANALYSIS_UNDECIDED, 1, 0.2325680394},
+    {1, ANALYSIS_UNDECIDED, 0.6634204313, 1},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    World world = world_create();
+    for (int envs = 1; envs <= 3; envs++)
+      for (int seed = 0; seed < (envs == 1 ? SEEDS : 8); seed++)
+        put(&world, tasks[0], envs, 100, seed, ANALYSIS_MEASURE_limit_reached, cases[i].value);
+    const AnalysisClaimResult f = finding_of(&world, "contraction");
+    const bool equal = fabs(f.p_for / cases[i].p_for - 1) < 1e-6 && fabs(f.p_against / cases[i].p_against - 1) < 1e-6;
+    if (f.verdict != cases[i].verdict || !equal)
+      fail_msg("%g is %s: p %g and %g", cases[i].value, analysis_verdict_name(f.verdict), f.p_for, f.p_against);
+    world_free(&world);
+  }
+}
+
 /* Switches of two tasks, each compared with the runs of its own task. */
 static void test_switches(void **state) {
   World world = world_create();
@@ -141,6 +163,7 @@ static void test_switches(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal), cmocka_unit_test(test_one_alone),
-                                     cmocka_unit_test(test_mean_of_two_groups), cmocka_unit_test(test_switches)};
+                                     cmocka_unit_test(test_mean_of_two_groups),
+                                     cmocka_unit_test(test_mean_without_spread), cmocka_unit_test(test_switches)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
