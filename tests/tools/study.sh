@@ -13,6 +13,7 @@
 #   tests/tools/study.sh BUILD ROOT draw_parallel         docs/study/: pictures and runs of docs/study-parallel-data.md
 #   tests/tools/study.sh BUILD ROOT plateau               train the runs of docs/study/plan-plateau.md in ROOT, or resume them
 #   tests/tools/study.sh BUILD ROOT export_plateau        docs/study/: its runs that have ended
+#   tests/tools/study.sh BUILD ROOT plasticity            docs/study/: probes of its checkpoints (docs/study/plan-plasticity.md)
 #   tests/tools/study.sh BUILD ROOT limits                docs/study/: limits of frozen batches of docs/study-fixed-point.md
 #   tests/tools/study.sh BUILD ROOT draw [PICTURE...]     docs/study/: pictures (fig9 ...; all), the runs as CSV, verdicts, the controller against
 #                                                         the grid. fig2b, fig2c, controller need whole runs: not those of `restore`;
@@ -162,6 +163,31 @@ plateau_sql="WITH finished AS (SELECT id, config, seed, transitions, iteration F
     AND json_extract(config, '$.init.from') LIKE 'run:' || finished.id || '@%')
   ORDER BY seed, environments, com, begun_from"
 
+# Probes of the plateau study's networks, a fit of actor or critic a line (docs/study/plan-plasticity.md).
+probed_sql="SELECT id AS run, seed, json_extract(config, '$.ppo.com') AS com FROM run WHERE status = 'finished'
+  AND json_extract(config, '$.env.num') = 64 AND json_extract(config, '$.init.from') = ''
+  AND seed IN (SELECT seed FROM run WHERE status = 'finished' AND json_extract(config, '$.env.num') = 64
+    AND json_extract(config, '$.init.from') = '' GROUP BY seed HAVING count(*) = 4) ORDER BY id"
+plasticity() {
+  local id iteration around checkpoints=()
+  cd "$root"
+  sql "$probed_sql" >probed.csv
+  while IFS=, read -r id _; do
+    for iteration in 3662 7325; do
+      checkpoints+=("runs/${id:0:2}/$id/ckpt/iteration-$(printf %012d $iteration).ckpt")
+    done
+  done < <(tail -n +2 probed.csv)
+
+  {
+    echo run,iteration,around,network,start,end,fresh,relative
+    for around in mean output; do
+      "$build/trainer" plasticity "${checkpoints[@]}" --around $around |
+        awk -v OFS=, -v around=$around 'NR > 1 { print $1, $2, around, $3, $4, $5, $6, $7 }'
+    done | LC_ALL=C sort
+  } | join -t, --header probed.csv - >"$target/plasticity.csv"
+  rm probed.csv
+}
+
 # The limits of frozen batches of study-fixed-point.md: of each iteration that was measured, in their order.
 limits_sql="SELECT json_extract(config, '$.env.task') AS task, json_extract(config, '$.env.num') AS environments,
   json_extract(config, '$.ppo.num_minibatches') AS minibatches, seed, id AS run, group_concat(measured, ' ') AS iterations,
@@ -232,7 +258,8 @@ case "${3:-}" in
   draw_parallel) draw_parallel ;;
   plateau) run_plateau ;;
   export_plateau) cd "$root" && sql "$plateau_sql" >"$target/plateau.csv" ;;
+  plasticity) plasticity ;;
   limits) cd "$root" && sql "$limits_sql" >"$target/fixed-point-limits.csv" ;;
   draw) shift 3; pictures=$*; draw_all ;;
-  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw_ddr|draw_parallel|plateau|export_plateau|limits|draw" >&2; exit 2 ;;
+  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw_ddr|draw_parallel|plateau|export_plateau|plasticity|limits|draw" >&2; exit 2 ;;
 esac
