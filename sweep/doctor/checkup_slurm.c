@@ -286,7 +286,7 @@ void sweep_checkup_slurm(SweepCheckup *checkup, const char *root, const SlurmSet
     sweep_checkup_add(checkup, "Slurm", is_absent && job_s == 0 ? SWEEP_NOTE : SWEEP_BAD,
                       is_absent
                         ? "sweep submit runs on this machine; for a cluster use its login node, or set SLURMRESTD"
-                        : "see the requirements in docs/cluster.md",
+                        : "use the cluster's login node, or set SLURMRESTD (docs/slurmrest.md)",
                       "%s", core_error_message());
     return;
   }
