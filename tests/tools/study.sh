@@ -43,20 +43,23 @@ extend() { for experiment in ${*:-$second}; do more "$experiment" --wait; done; 
 # What is finished here is not trained again; `extend EXPERIMENT` trains five seeds more. Memberships first, so that each
 # run's configuration is known.
 manifest() { "$build/sweep" submit "$@" --root "$root" --local --no-start --no-check; }
+planned() { # PLAN EXPERIMENT PROFILE
+  manifest "experiments/$2.ini" --profile "$3" --set sweep.plan="docs/study/plan-$1.md"
+}
 restore() {
   local runs=runs
   case ${1:-main} in
     main)
       for experiment in $order; do manifest "experiments/$experiment.ini" --profile study; done
       for experiment in $second; do more "$experiment" --no-start --no-check; done ;;
-    ddr) runs=ddr; for experiment in ddr_levers ddr_universal; do manifest "experiments/$experiment.ini" --profile study; done ;;
+    ddr) runs=ddr; for experiment in ddr_levers ddr_universal; do planned ddr $experiment study; done ;;
     fixed_point)
       runs=fixed-point
       for experiment in experiments/fixed_point/*.ini; do manifest "$experiment" --profile study; done ;;
     parallel)
       runs=parallel-data
-      for experiment in $parallel; do manifest "experiments/onpolicy/$experiment.ini" --profile study; done ;;
-    plateau) runs=plateau; for experiment in $plateau; do manifest "experiments/$experiment.ini" --profile plateau; done ;;
+      for experiment in $parallel; do planned parallel-data onpolicy/$experiment study; done ;;
+    plateau) runs=plateau; for experiment in $plateau; do planned plateau $experiment plateau; done ;;
     *) echo "study.sh: no study $1" >&2; exit 2 ;;
   esac
   python3 tests/tools/study_restore.py "$target/$runs.csv" "$root"
@@ -92,6 +95,8 @@ export_runs() { # COLUMNS NAME MEAN CONDITION SOURCE ORDER: MEAN as NAME where C
     (SELECT group_concat(printf('%.4g', solve_rate), ' ') FROM (SELECT solve_rate FROM evaluation WHERE run_id = run.id
       ORDER BY iteration)) AS solve_rates FROM $5 ORDER BY $6"
 }
+# The commit and the plan that a run recorded.
+origin="git_commit AS 'commit', substr(json_extract(config, '$.train.plan'), 1, 12) AS plan"
 sweeps="(SELECT group_concat(DISTINCT sweep) FROM sweep_run WHERE run_id = run.id) AS sweeps"
 
 # The study's runs, by their settings.
@@ -104,7 +109,7 @@ export_study() {
     json_extract(config, '$.ppo.learning_rate') AS learning_rate, json_extract(config, '$.ppo.lr_schedule') AS lr_schedule,
     json_extract(config, '$.scale.scheme') AS scheme, json_extract(config, '$.scale.factor') AS factor,
     json_extract(config, '$.init.from') AS begun_from, json_extract(config, '$.init.restore') AS restored, run.seed, run.status,
-    run.transitions, round(run.train_seconds) AS seconds" \
+    git_commit AS 'commit', run.transitions, round(run.train_seconds) AS seconds" \
     grad_norm "avg(grad_norm_actor)" "count(grad_norm_actor) > 0" run \
     "sweeps, algorithm, com, epsilon, epochs, environments, begun_from, run.seed"
 }
@@ -112,7 +117,7 @@ export_study() {
 # The runs of study-ddr.md, by the setting that differs from the usual ones, with the gradient noise scale.
 export_ddr() {
   export_runs "$sweeps, setting, CASE WHEN setting <> '' THEN json_extract(config, '$.' || setting) END AS value, seed, id AS run,
-    iteration, transitions" noise_scale "sum(grad_variance_actor) / sum(grad_square_actor)" "sum(grad_square_actor) > 0" \
+    $origin, iteration, transitions" noise_scale "sum(grad_variance_actor) / sum(grad_square_actor)" "sum(grad_square_actor) > 0" \
     "(SELECT *, CASE WHEN json_extract(config, '$.algo.name') = 'ppo_ewma' THEN 'ppo.com'
     WHEN json_extract(config, '$.ppo.target_kl') > 0 THEN 'ppo.target_kl' WHEN json_extract(config, '$.ppo.kl_penalty') > 0 THEN 'ppo.kl_penalty'
     WHEN json_extract(config, '$.ppo.epochs') <> 8 THEN 'ppo.epochs' WHEN json_extract(config, '$.scale.factor') <> 1 THEN 'scale.factor'
@@ -131,7 +136,7 @@ draw_ddr() {
 parallel_sql="SELECT id AS run, (SELECT group_concat(sweep, ' ') FROM (SELECT DISTINCT sweep FROM sweep_run WHERE run_id = id)) AS sweeps,
   CASE json_extract(config, '$.env.task') WHEN 'loco512' THEN json_extract(config, '$.env.morphologies')
     ELSE json_extract(config, '$.env.task') END AS task, json_extract(config, '$.env.num') AS environments,
-  json_extract(config, '$.ppo.num_steps') AS steps, seed, status, iteration, transitions,
+  json_extract(config, '$.ppo.num_steps') AS steps, seed, $origin, status, iteration, transitions,
   (SELECT group_concat(printf('%.4g', coalesce(solve_rate, episode_return)), ' ') FROM (SELECT * FROM evaluation
     WHERE run_id = id ORDER BY iteration)) AS scores FROM run ORDER BY id"
 draw_parallel() {
@@ -145,21 +150,25 @@ draw_parallel() {
 }
 
 # The runs past the plateau (docs/study/plan-plateau.md): scores of the evaluations, the mean KL of the iterations before
-# each, and the mean gradient norm over the last quarter. Not those from whose checkpoints others have yet to begin.
-plateau_sql="WITH finished AS (SELECT id, config, seed, transitions, iteration FROM run JOIN sweep_run ON run_id = id
+# each, and over the last quarter the mean gradient norm and both parts of the gradient noise scale, summed. Not those
+# from whose checkpoints others have yet to begin.
+plateau_sql="WITH finished AS (SELECT id, config, seed, git_commit, transitions, iteration FROM run JOIN sweep_run ON run_id = id
     WHERE sweep = 'fig3a_switch' AND status = 'finished'),
   point AS (SELECT run_id, iteration, solve_rate, lag(iteration) OVER (PARTITION BY run_id ORDER BY iteration) AS before
     FROM evaluation WHERE run_id IN (SELECT id FROM finished)),
   score AS (SELECT run_id, iteration, printf('%.4g', solve_rate) AS rate, iif(before IS NULL, NULL, (SELECT
     printf('%.6g', avg(max(kl, 1e-12))) FROM iteration WHERE run_id = point.run_id AND iteration > before
-    AND iteration <= point.iteration)) AS mean_kl FROM point)
+    AND iteration <= point.iteration)) AS mean_kl FROM point),
+  late AS (SELECT run_id, printf('%.6g', avg(grad_norm_actor)) AS grad_norm,
+    printf('%.6g', sum(grad_variance_actor)) AS grad_variance, printf('%.6g', sum(grad_square_actor)) AS grad_square
+    FROM finished JOIN iteration ON run_id = id
+    WHERE iteration.iteration > finished.iteration - finished.iteration / 4 GROUP BY id)
   SELECT id AS run, json_extract(config, '$.env.num') AS environments, json_extract(config, '$.ppo.com') AS com,
-    json_extract(config, '$.init.from') AS begun_from, seed, iteration, transitions,
-    (SELECT printf('%.6g', avg(grad_norm_actor)) FROM iteration WHERE run_id = id
-      AND iteration > finished.iteration - finished.iteration / 4) AS grad_norm,
+    json_extract(config, '$.init.from') AS begun_from, seed, $origin, iteration, transitions,
+    grad_norm, grad_variance, grad_square,
     (SELECT group_concat(mean_kl, ' ') FROM (SELECT mean_kl FROM score WHERE run_id = id ORDER BY iteration)) AS mean_kls,
     (SELECT group_concat(rate, ' ') FROM (SELECT rate FROM score WHERE run_id = id ORDER BY iteration)) AS solve_rates
-  FROM finished WHERE NOT EXISTS (SELECT 1 FROM run WHERE status <> 'finished'
+  FROM finished JOIN late ON late.run_id = id WHERE NOT EXISTS (SELECT 1 FROM run WHERE status <> 'finished'
     AND json_extract(config, '$.init.from') LIKE 'run:' || finished.id || '@%')
   ORDER BY seed, environments, com, begun_from"
 

@@ -2,8 +2,11 @@
 evaluations and, as its only iteration, the last one, with the means of the whole run. `sweep collect` then builds a
 results.db of them, on which `analyze claims` gives the verdicts of the study's own.
 
+Runs that recorded a plan are restored only if plan-<study>.md is still that plan.
+
 usage: study_restore.py RUNS.CSV ROOT"""
 import csv
+import hashlib
 import os
 import sys
 import zlib
@@ -27,7 +30,7 @@ def state(fields):
     return text + f"crc32={zlib.crc32(text.encode()):08x}\n"
 
 
-def write_run(root, run, status, last, done, seconds, means, evaluations, measured=()):
+def write_run(root, run, commit, status, last, done, seconds, means, evaluations, measured=()):
     """means: columns of the last iteration; measured: (iteration, columns) of earlier ones; evaluations: columns, of
     which `iteration` is the first."""
     folder = f"{root}/runs/{run[:2]}/{run}"
@@ -42,7 +45,7 @@ def write_run(root, run, status, last, done, seconds, means, evaluations, measur
                                {name: [row.get(name, "") for _, row in rows] for name in columns}),
         "eval.1.tsv": run_log("eval", run, {"iteration": [str(i) for i in at], "level_set": ["train"] * len(at),
                                             "transitions[transitions]": [str(i * each) for i in at]} | evaluations),
-        "state": state({"status": status, "attempt": 1, "iteration": last, "iterations": last, "transitions": done,
+        "state": state({"status": status, "commit": commit, "attempt": 1, "iteration": last, "iterations": last, "transitions": done,
                         "transitions_total": done, "train_seconds": seconds}),
     }
     for name, text in files.items():
@@ -69,7 +72,7 @@ def restore_main(row, root):
     rates = row["solve_rates"].split()
     assert len(at) == len(rates), (row["id"], at, len(rates))
     means = {"kl[nat]": f"{each / float(row['ddr']):.9g}", "grad_norm_actor": row["grad_norm"]}
-    write_run(root, row["id"], row["status"], done // each, done, row["seconds"], means, {"iteration": at} | rated(rates))
+    write_run(root, row["id"], row["commit"], row["status"], done // each, done, row["seconds"], means, {"iteration": at} | rated(rates))
 
 
 def restore_ddr(row, root):
@@ -77,7 +80,7 @@ def restore_ddr(row, root):
     means = {"kl[nat]": f"{done / last / float(row['ddr']):.9g}"}
     if row["noise_scale"]:
         means |= {"grad_variance_actor": row["noise_scale"], "grad_square_actor": "1"}
-    write_run(root, row["run"], "finished", last, done, 0, means,
+    write_run(root, row["run"], row["commit"], "finished", last, done, 0, means,
               {"iteration": evaluated(0, last)} | rated(row["solve_rates"].split()))
 
 
@@ -96,7 +99,7 @@ def restore_fixed_point(row, root):
              "kl_consecutive[nat]": row["kl_consecutive"]}
     scores = {"iteration": [last], "episode_return": [row["final_return"]], "episodes[episodes]": ["8"]}
     measured = limits(os.path.dirname(sys.argv[1]) + "/fixed-point-limits.csv").get(row["run"], [])
-    write_run(root, row["run"], "finished", last, done, 0, means, scores, measured)
+    write_run(root, row["run"], "", "finished", last, done, 0, means, scores, measured)
 
 
 def restore_parallel(row, root):
@@ -109,7 +112,7 @@ def restore_parallel(row, root):
         means["coverage_states[states]"] = COVERED  # of each run, since the measure compares at equal numbers
     scores = row["scores"].split()
     rates = rated(scores) if "/" not in row["task"] else {"episode_return": scores, "episodes[episodes]": ["8"] * len(scores)}
-    write_run(root, row["run"], row["status"], last, done, 0, means,
+    write_run(root, row["run"], row["commit"], row["status"], last, done, 0, means,
               {"iteration": evaluated(0, last, len(scores) - 1)} | rates)
 
 
@@ -122,16 +125,31 @@ def restore_plateau(row, root):
 
     merged = [(end, {"kl[nat]": kl, "merged_iterations[iterations]": str(end - begin)})
               for begin, end, kl in zip(at, at[1:], kls)]
-    means = merged.pop()[1] | {"grad_norm_actor": row["grad_norm"]}
-    write_run(root, row["run"], "finished", last, done, 0, means, {"iteration": at} | rated(rates), merged)
+    means = merged.pop()[1] | {"grad_norm_actor": row["grad_norm"], "grad_variance_actor": row["grad_variance"],
+                               "grad_square_actor": row["grad_square"]}
+    write_run(root, row["run"], row["commit"], "finished", last, done, 0, means, {"iteration": at} | rated(rates), merged)
+
+
+def check_plan(path, recorded):
+    """Ends the program unless the plan of these runs begins with the recorded SHA-256."""
+    folder, name = os.path.split(path)
+    plan = f"{folder}/plan-{name.removesuffix('.csv')}.md"
+    with open(plan, "rb") as file:
+        if not hashlib.sha256(file.read()).hexdigest().startswith(recorded):
+            sys.exit(f"{plan} is not the plan {recorded} that the runs recorded")
 
 
 def main():
+    distinct = {"mean_kls": restore_plateau, "noise_scale": restore_ddr, "feature_rank": restore_parallel,
+                "id": restore_main}
     with open(sys.argv[1], encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            distinct = {"mean_kls": restore_plateau, "noise_scale": restore_ddr, "feature_rank": restore_parallel, "id": restore_main}
-            restore = next((distinct[name] for name in distinct if name in row), restore_fixed_point)
-            restore(row, sys.argv[2])
+        rows = list(csv.DictReader(file))
+    for plan in {row["plan"] for row in rows if "plan" in row}:
+        check_plan(sys.argv[1], plan)
+
+    restore = next((distinct[name] for name in distinct if name in rows[0]), restore_fixed_point)
+    for row in rows:
+        restore(row, sys.argv[2])
 
 
 main()
