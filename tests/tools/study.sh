@@ -13,10 +13,12 @@
 #   tests/tools/study.sh BUILD ROOT draw_parallel         docs/study/: pictures and runs of docs/study-parallel-data.md
 #   tests/tools/study.sh BUILD ROOT plateau               train the runs of docs/study/plan-plateau.md in ROOT, or resume them
 #   tests/tools/study.sh BUILD ROOT export_plateau        docs/study/: its runs that have ended
+#   tests/tools/study.sh BUILD ROOT draw_plateau          the same, and its pictures
+#   tests/tools/study.sh BUILD ROOT table_plateau         the rows of its table of settings
 #   tests/tools/study.sh BUILD ROOT plasticity            docs/study/: probes of its checkpoints (docs/study/plan-plasticity.md)
 #   tests/tools/study.sh BUILD ROOT limits                docs/study/: limits of frozen batches of docs/study-fixed-point.md
 #   tests/tools/study.sh BUILD ROOT draw [PICTURE...]     docs/study/: pictures (fig9 ...; all), the runs as CSV, verdicts, the controller against
-#                                                         the grid. fig2b, fig2c, controller need whole runs: not those of `restore`;
+#                                                         the grid. fig2b, fig2c need whole runs: not those of `restore`;
 #                                                         fig8 then has the panel of the whole budget only
 set -eu
 cd "$(dirname "$0")/../.."
@@ -145,7 +147,9 @@ draw_parallel() {
     --format csv | sed "s/^'//" | awk -F, 'NR > 1 { for (i = 2; i <= NF; i++) if ($i != "") $i = sprintf("%.6g", $i) } 1' OFS=, |
     { read -r header; echo "$header"; LC_ALL=C sort; } >table.csv
   sql "$parallel_sql" | join -t, --header - table.csv >"$target/parallel-data.csv"
-  for figure in 1b 6 8; do draw parallel-fig$figure onpolicy-fig$figure results.db; done
+  draw parallel-fig1b onpolicy-fig1b results.db --y normalized_score # of evaluations, which are published
+  draw parallel-fig6 onpolicy-fig6 results.db --y normalized_score
+  draw parallel-fig8 onpolicy-fig8 results.db --y episode_return
   rm -rf study study.txt table.csv
 }
 
@@ -171,6 +175,41 @@ plateau_sql="WITH finished AS (SELECT id, config, seed, git_commit, transitions,
   FROM finished JOIN late ON late.run_id = id WHERE NOT EXISTS (SELECT 1 FROM run WHERE status <> 'finished'
     AND json_extract(config, '$.init.from') LIKE 'run:' || finished.id || '@%')
   ORDER BY seed, environments, com, begun_from"
+
+export_plateau() { sql "$plateau_sql" >"$target/plateau.csv"; }
+draw_plateau() {
+  local environments
+  cd "$root"
+  draw plateau-asymptote asymptote results.db --sweep fig1a_com --group ppo.com --panel env.num
+  draw plateau-switches fig3a results.db -w env.num=64
+  for environments in 64 256; do
+    draw plateau-best-$environments best results.db --sweep fig1a_com -x ddr -w env.num=$environments
+  done
+  export_plateau
+  rm -rf study study.txt
+}
+table_plateau() {
+  "$build/analyze" asymptote "$root/results.db" --sweep fig1a_com --group ppo.com --panel env.num -o "$root/study" --json |
+    python3 tests/tools/study_plateau.py runs
+  rm -r "$root/study"
+}
+
+draw_plateau() {
+  local environments
+  cd "$root"
+  draw plateau-asymptote asymptote results.db --sweep fig1a_com --group ppo.com --panel env.num
+  draw plateau-switches fig3a results.db -w env.num=64
+  for environments in 64 256; do
+    draw plateau-best-$environments best results.db --sweep fig1a_com -x ddr -w env.num=$environments
+  done
+  export_plateau
+  rm -rf study study.txt
+}
+table_plateau() {
+  "$build/analyze" asymptote "$root/results.db" --sweep fig1a_com --group ppo.com --panel env.num -o "$root/study" --json |
+    python3 tests/tools/study_plateau.py runs
+  rm -r "$root/study"
+}
 
 # Probes of the plateau study's networks, a fit of actor or critic a line (docs/study/plan-plasticity.md).
 probed_sql="SELECT id AS run, seed, json_extract(config, '$.ppo.com') AS com FROM run WHERE status = 'finished'
@@ -245,8 +284,6 @@ draw_all() {
   for figure in fig1a fig2b fig2c fig3a fig4 fig5a fig5b fig6a fig6b fig7a fig7b fig8 fig9 fig12a fig12b fig14; do
     draw $figure $figure results.db
   done
-  draw controller ddr-vs-solve results.db --sweep fig5_regularisation,ddr_target --budget 375000,750000,1500000 \
-    --color-by algo.name,ppo.ddr_target,ppo.ddr_schedule
   draw controller-curves curves results.db --sweep ddr_target
   export_study >"$target/runs.csv"
   verdicts >"$target/claims.txt"
@@ -266,9 +303,11 @@ case "${3:-}" in
   draw_ddr) draw_ddr ;;
   draw_parallel) draw_parallel ;;
   plateau) run_plateau ;;
-  export_plateau) cd "$root" && sql "$plateau_sql" >"$target/plateau.csv" ;;
+  export_plateau) cd "$root" && export_plateau ;;
+  draw_plateau) draw_plateau ;;
+  table_plateau) table_plateau ;;
   plasticity) plasticity ;;
   limits) cd "$root" && sql "$limits_sql" >"$target/fixed-point-limits.csv" ;;
   draw) shift 3; pictures=$*; draw_all ;;
-  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw_ddr|draw_parallel|plateau|export_plateau|plasticity|limits|draw" >&2; exit 2 ;;
+  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw_ddr|draw_parallel|plateau|export_plateau|draw_plateau|table_plateau|plasticity|limits|draw" >&2; exit 2 ;;
 esac

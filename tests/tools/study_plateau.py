@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Prints the rows of the tables of docs/study-plateau.md that are no verdicts, from the published runs and probes:
+   analyze asymptote --json | study_plateau.py runs
+   study_plateau.py predictors
+   study_plateau.py plasticity
+Run it from the root of the repository."""
+import collections
+import csv
+import json
+import math
+import statistics
+import sys
+
+# Student's t by degrees of freedom
+T_95 = {2: 4.3027, 3: 3.1824, 4: 2.7764, 5: 2.5706, 6: 2.4469, 7: 2.3646}
+T_975 = {2: 6.2053, 3: 4.1765, 4: 3.4954, 5: 3.1634, 6: 2.9687, 7: 2.8412}
+
+
+def rows_of(name):
+    with open(f"docs/study/{name}.csv", encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def interval(values, quantiles):
+    center = statistics.mean(values)
+    half = quantiles[len(values) - 1] * statistics.stdev(values) / math.sqrt(len(values))
+    return center, center - half, center + half
+
+
+def line(values):
+    """Returns the rise of the least-squares line through equally spaced values, from the first to the last, and its end."""
+    n, mean = len(values), statistics.mean(values)
+    offsets = [i - (n - 1) / 2 for i in range(n)]
+    slope = sum(x * y for x, y in zip(offsets, values)) / sum(x * x for x in offsets)
+    return slope * (n - 1), mean + slope * (n - 1) / 2
+
+
+def settings():
+    """Returns the runs from the start by (environments, COM)."""
+    runs = collections.defaultdict(list)
+    for row in rows_of("plateau"):
+        if not row["begun_from"]:
+            runs[int(row["environments"]), float(row["com"])].append(row)
+    return dict(sorted(runs.items()))
+
+
+def rates(row):
+    return [float(rate) for rate in row["solve_rates"].split()]
+
+
+def print_runs():
+    """A row per configuration from the start: final score, gain of the last third by its least-squares line, as a share
+    of all that was gained since the untrained policy, and the asymptote."""
+    asymptotes = {(row["panel"], row["ppo.com"]): row for row in json.load(sys.stdin)}
+    for (environments, com), runs in settings().items():
+        runs = [rates(row) for row in runs]
+        mean = [statistics.mean(scores) for scores in zip(*runs)]
+        third = len(mean) * 2 // 3
+        gained = line(mean[third:])[1] - mean[0]
+        shares = interval([line(scores[third:])[0] / gained for scores in runs], T_95)
+        fit = asymptotes[f"envs {environments}", com]
+        asymptote = ("{:.2f} [{:.2f}, {:.2f}]".format(fit["asymptote"], fit["low"], fit["high"]) if fit["identified"]
+                     else f"not identified, at least {fit['bound']:.2f}")
+        print(f"| {environments} | {com:.0f} | {mean[-1]:.2f} | "
+              "{:.2f} [{:.2f}, {:.2f}]".format(*shares) + f" | {asymptote} |")
+
+
+def least_squares(rows, values):
+    """Returns the coefficients of the least-squares fit to values of rows of regressors, by the normal equations."""
+    n = len(rows[0])
+    system = [[sum(row[i] * row[j] for row in rows) for j in range(n)] + [sum(row[i] * y for row, y in zip(rows, values))]
+              for i in range(n)]
+    for i in range(n):
+        pivot = max(range(i, n), key=lambda k: abs(system[k][i]))
+        system[i], system[pivot] = system[pivot], system[i]
+        system[i] = [value / system[i][i] for value in system[i]]
+        for j in range(n):
+            if j != i:
+                system[j] = [value - system[j][i] * other for value, other in zip(system[j], system[i])]
+    return [row[n] for row in system]
+
+
+def print_predictors():
+    """Late DDR and gradient noise scale of each setting, with the mean score of its last third; then the root mean square
+    error of predicting each setting's score from the others', linearly in the logarithms."""
+    points = []
+    for (environments, com), runs in settings().items():
+        score = statistics.mean(rate for row in runs for rate in rates(row)[20:])
+        kls = [float(kl) for row in runs for kl in row["mean_kls"].split()[-7:]]
+        ddr = float(runs[0]["transitions"]) / float(runs[0]["iteration"]) / statistics.mean(kls)
+        noise = sum(float(row["grad_variance"]) for row in runs) / sum(float(row["grad_square"]) for row in runs)
+        points.append((score, math.log(ddr), math.log(noise) if noise > 0 else None))
+        shown = f"{noise / 1000:.1f} k" if noise > 0 else "-"
+        print(f"| {environments} | {com:.0f} | {score:.2f} | {ddr / 1000:.1f} k | {shown} |")
+
+    points = [point for point in points if point[2] is not None]
+    for name, columns in (("nothing", ()), ("DDR", (1,)), ("noise scale", (2,)), ("both", (1, 2))):
+        errors = []
+        for left_out in points:
+            others = [point for point in points if point is not left_out]
+            fit = least_squares([[1, *(point[i] for i in columns)] for point in others], [point[0] for point in others])
+            errors.append(left_out[0] - sum(f * x for f, x in zip(fit, (1, *(left_out[i] for i in columns)))))
+        print(f"| {name} | {math.sqrt(statistics.mean(e * e for e in errors)):.2f} |")
+
+
+def ratio(values):
+    return "{:.2f} [{:.2f}, {:.2f}]".format(*map(math.exp, interval(values, T_975)))
+
+
+def print_plasticity():
+    """A row per checkpoint and COM: relative errors of actor and critic, and the actor's ratio to that of COM 64."""
+    logs = {}
+    for row in rows_of("plasticity"):
+        key = int(row["iteration"]), float(row["com"]), row["around"], row["network"]
+        logs.setdefault(key, {})[row["seed"]] = math.log(float(row["relative"]))
+
+    for iteration, com in sorted({key[:2] for key in logs}):
+        actor, critic = (math.exp(statistics.mean(logs[iteration, com, "mean", network].values()))
+                         for network in ("actor", "critic"))
+        cells = [f"{actor:.2f}"]
+        for around in ("mean", "output"):
+            low, usual = (logs[iteration, c, around, "actor"] for c in (com, 64))
+            cells.append(ratio([low[seed] - usual[seed] for seed in low]) if com != 64 else "1")
+        print(f"| {iteration} | {com:.0f} | " + " | ".join(cells) + f" | {critic:.2f} |")
+
+
+{"runs": print_runs, "predictors": print_predictors, "plasticity": print_plasticity}[sys.argv[1]]()
