@@ -4,14 +4,14 @@
 #   tests/tools/study.sh BUILD ROOT extend [EXPERIMENT...]  five seeds more, where claims were undecided with five
 #   tests/tools/study.sh BUILD ROOT restore [STUDY]       a new workspace ROOT with the published runs: their evaluations, DDR, no more.
 #                                                         STUDY: main (default), ddr (docs/study-ddr.md), fixed_point (docs/study-fixed-point.md),
-#                                                         parallel (docs/study-parallel-data.md), plateau (docs/study/plan-plateau.md)
+#                                                         parallel (docs/study-parallel-data.md), plateau (docs/study-plateau.md)
 #   tests/tools/study.sh BUILD ROOT claims                the verdicts
 #   tests/tools/study.sh BUILD ROOT table [PAGE]          the rows of a page's table of verdicts (docs/study.md)
 #   tests/tools/study.sh BUILD ROOT power                 the power of the main study's claims with ten seeds, by the spread of the runs in ROOT
 #   tests/tools/study.sh BUILD ROOT controller            the controller against the best fixed settings
 #   tests/tools/study.sh BUILD ROOT draw_ddr              docs/study/: picture and runs of docs/study-ddr.md
 #   tests/tools/study.sh BUILD ROOT draw_parallel         docs/study/: pictures and runs of docs/study-parallel-data.md
-#   tests/tools/study.sh BUILD ROOT plateau               train the runs of docs/study/plan-plateau.md in ROOT, or resume them
+#   tests/tools/study.sh BUILD ROOT plateau               train the runs of docs/study-plateau.md in ROOT, or resume them
 #   tests/tools/study.sh BUILD ROOT export_plateau        docs/study/: its runs that have ended
 #   tests/tools/study.sh BUILD ROOT draw_plateau          the same, and its pictures
 #   tests/tools/study.sh BUILD ROOT table_plateau         the rows of its table of settings

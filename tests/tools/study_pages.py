@@ -1,11 +1,19 @@
 #!/usr/bin/env python3
 """Compares the tables of docs/study-ddr.md, study-fixed-point.md and study-parallel-data.md with the published runs
-(docs/study/*.csv): means over seeds. Prints each difference. Run it from the root of the repository."""
+(docs/study/*.csv): means over seeds; hashes of plans with the plans; commits of pictures with the history. Prints each
+difference. Run it from the root of the repository."""
 import collections
 import csv
+import glob
+import hashlib
 import math
+import os
 import re
 import statistics
+import subprocess
+
+LEVERS, USUAL_ENVIRONMENTS = 4, 64  # of experiments/ddr_levers.ini
+OLD_PICTURES = ("fixed-point-fig1a.svg", "fixed-point-fig1b.svg")  # docs/study-fixed-point.md says why
 
 
 def rows(page):
@@ -45,15 +53,14 @@ def cubic(points):
     return lambda x: sum(system[i][4] * (x - center) ** i for i in range(4))
 
 
-def halves(cells, setting):
-    """Returns the mean distances of a setting's halves by DDR from the curve of the other settings."""
+def distances(cells, setting):
+    """Returns the distances of a setting's cells from the curve of the other settings, by ascending DDR, where these have
+    a DDR on both sides: [(value of the setting, distance)]."""
     others = [cell for (name, _), cell in cells.items() if name != setting]
     low, high = min(x for x, _ in others), max(x for x, _ in others)
-    own = sorted(cell for (name, _), cell in cells.items() if name == setting and low <= cell[0] <= high)
     curve = cubic(others)
-    distances = [y - curve(x) for x, y in own]
-    half = len(distances) // 2
-    return statistics.mean(distances[:half]), statistics.mean(distances[half:])
+    own = sorted((x, y, value) for (name, value), (x, y) in cells.items() if name == setting and low <= x <= high)
+    return [(value, y - curve(x)) for x, y, value in own]
 
 
 def check_ddr():
@@ -70,6 +77,19 @@ def check_ddr():
         if cells[0] not in names:
             continue
         setting, seen = names[cells[0]], seen + 1
+        is_lever = any(name == setting and lever for name, _, lever in means_of)
+        compared = {(name, value): (log_ddr, mean) for (name, value, lever), (mean, _, log_ddr) in means_of.items()
+                    if lever or not is_lever}
+        found = distances(compared, setting)
+        if len(cells) == 3:
+            shown = list(zip(cells[1].split(", "), cells[2].split(", "), strict=True))
+            unit = USUAL_ENVIRONMENTS if setting == "scale.factor" else 1
+            if [float(value) for value, _ in shown] != [float(value) * unit for value, _ in found]:
+                print(f"{cells[0]}: distances of {cells[1]} on the page, of {[value for value, _ in found]} in the runs")
+            for (_, distance), (value, right) in zip(shown, found):
+                check(f"{cells[0]} {value}, distance", float(distance), right, 0.01)
+            continue
+
         values = {value: mean for (name, value, _), mean in means_of.items() if name == setting}
         if setting in usual:
             values[usual[setting]] = means_of["", "", True]
@@ -80,13 +100,11 @@ def check_ddr():
         check(f"{cells[0]}, rate", float(rate), values[best][0], 0.01)
         check(f"{cells[0]}, DDR", float(cells[2].removesuffix(" k")), values[best][1] / 1000, 1)
 
-        is_lever = any(name == setting and lever for name, _, lever in means_of)
-        compared = {(name, value): (log_ddr, mean) for (name, value, lever), (mean, _, log_ddr) in means_of.items()
-                    if lever or not is_lever}
-        for half, (shown, found) in enumerate(zip(cells[3:5], halves(compared, setting))):
-            check(f"{cells[0]}, half {half + 1}", float(shown), found, 0.01)
-    if seen != len(names):
-        print(f"docs/study-ddr.md: {seen} of {len(names)} settings")
+        half = len(found) // 2
+        for name, shown, part in (("lower", cells[3], found[:half]), ("upper", cells[4], found[half:])):
+            check(f"{cells[0]}, {name} half", float(shown), statistics.mean(distance for _, distance in part), 0.01)
+    if seen != len(names) + LEVERS:
+        print(f"docs/study-ddr.md: {seen} rows of {len(names)} settings and {LEVERS} levers")
 
 
 def check_fixed_point():
@@ -152,7 +170,41 @@ def check_parallel():
         print(f"docs/study-parallel-data.md: {seen} rows, {len(runs)} settings")
 
 
+def check_plans():
+    """Checks each SHA-256 on the studies' pages: 12 digits and an ellipsis."""
+    hashes = []
+    for path in glob.glob("docs/study/plan-*.md"):
+        with open(path, "rb") as file:
+            hashes.append(hashlib.sha256(file.read()).hexdigest())
+    for page in glob.glob("docs/study*.md"):
+        with open(page, encoding="utf-8") as file:
+            for digits in re.findall(r"\b([0-9a-f]{12})\.\.\.", file.read()):
+                if not any(whole.startswith(digits) for whole in hashes):
+                    print(f"{page}: {digits} is no plan's SHA-256")
+
+
+def git(*arguments):
+    return subprocess.run(["git", *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+
+
+def check_pictures():
+    """Checks that pictures name commits of the history: of the trainer, and of a clean tree that drew them."""
+    if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        return
+    for path in sorted(glob.glob("docs/study/*.svg")):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        named = re.search(r"program: analyze [^,]*, commit (.*)", text)[1], *re.search(
+            r"trainer: commit (.*)", text)[1].split(", ")
+        for commit in named:
+            if os.path.basename(path) in OLD_PICTURES or git("cat-file", "-e", commit + "^{commit}").returncode == 0:
+                continue
+            print(f"{path}: no commit {commit}")
+
+
 check_ddr()
 check_fixed_point()
 check_limits()
 check_parallel()
+check_plans()
+check_pictures()
