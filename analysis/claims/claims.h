@@ -69,7 +69,7 @@ typedef enum AnalysisComparison { ANALYSIS_BY_DIFFERENCE, ANALYSIS_BY_RATIO, ANA
 
 typedef enum AnalysisVerdict { ANALYSIS_UNDECIDED, ANALYSIS_SUPPORTED, ANALYSIS_CONTRADICTED } AnalysisVerdict;
 
-/* Result of one of several tasks (strata). label: the settings in which it differs from the others. */
+/* Result of one of several strata, such as tasks. label: the settings in which it differs from the others. */
 typedef struct AnalysisTaskResult {
   char label[96];
   AnalysisInterval interval;
@@ -85,7 +85,7 @@ typedef struct AnalysisClaimResult {
   double p_together_for, p_together_against; /* probabilities of all tasks together, though one may decide alone */
   AnalysisInterval interval;   /* 95 % interval of the statistic; NaN bounds for permutation tests */
   AnalysisInterval condition;  /* that of the second condition of plateaus and switches (tests.h), else NaN */
-  AnalysisTaskResult *tasks;   /* [task_count] tasks tested alone; NULL: fewer than two */
+  AnalysisTaskResult *tasks;   /* [task_count] strata tested alone; NULL: fewer than two */
   size_t task_count;
   bool is_not_seen;            /* a claim of what can happen, which significantly did not in the tested range */
   bool unseen;                 /* failures or skew that the runs may hide prevent a verdict (allowance.h) */

@@ -10,7 +10,7 @@
 #include "analysis/claims/switches.h"
 #include "core/memory.h"
 
-/* ---- tasks ------------------------------------------------------------------------------------------------------- */
+/* ---- parts of the strata ----------------------------------------------------------------------------------------- */
 
 /* Returns the index of the first run of a stratum, and that run. */
 static size_t index_of(const AnalysisCells *cells, size_t s) { return cells->run[cells->first[cells->stratum[s]]]; }
@@ -33,49 +33,78 @@ static bool is_free(const AnalysisClaim *claim, const CoreConfigRow *row) {
   return false;
 }
 
-/* Sets task[strata] and returns the number of tasks: one per stratum, except that those of switches which differ only
- * in the checkpoint are one. */
-static size_t number_tasks(const AnalysisTable *table, const AnalysisCells *cells, const AnalysisClaim *claim,
-                           size_t *task) {
+/* Whether two strata are parts of one comparison: those of switches that differ only in the checkpoint. */
+static bool is_same_comparison(const AnalysisRun *a, const AnalysisRun *b, const AnalysisClaim *claim) {
   const bool switches = analysis_test_info(claim->test)->kind == ANALYSIS_OF_SWITCH;
-  size_t tasks = 0;
-  for (size_t s = 0; s < cells->strata; s++) {
-    task[s] = tasks;
-    const size_t earlier = switches ? s : 0;
-    for (size_t o = 0; o < earlier && task[s] == tasks; o++)
-      if (analysis_switches_share_task(run_of(table, cells, s), run_of(table, cells, o), claim->key)) task[s] = task[o];
-    tasks += task[s] == tasks;
-  }
-  return tasks;
+  return switches && analysis_switches_share_task(a, b, claim->key);
 }
 
-/* Writes the settings in which stratum s differs from the others: "task=HalfCheetah-v4, minibatches=5". */
+/* Whether two strata learn the same task, however it is run. */
+static bool is_same_task(const AnalysisRun *a, const AnalysisRun *b, const AnalysisClaim *claim) {
+  return core_config_is_same_task(a->config.shared, b->config.shared);
+}
+
+typedef bool (*IsSame)(const AnalysisRun *a, const AnalysisRun *b, const AnalysisClaim *claim);
+
+/* Sets part[strata], equal for strata that are the same, and returns the number of parts. */
+static size_t number_parts(const AnalysisTable *table, const AnalysisCells *cells, const AnalysisClaim *claim,
+                           IsSame is_same, size_t *part) {
+  size_t parts = 0;
+  for (size_t s = 0; s < cells->strata; s++) {
+    part[s] = parts;
+    for (size_t o = 0; o < s && part[s] == parts; o++)
+      if (is_same(run_of(table, cells, s), run_of(table, cells, o), claim)) part[s] = part[o];
+    parts += part[s] == parts;
+  }
+  return parts;
+}
+
+/* ---- labels ------------------------------------------------------------------------------------------------------ */
+
+/* Whether strata differ in a setting that a label names. */
+static bool differ_in(const AnalysisTable *table, const AnalysisCells *cells, const AnalysisClaim *claim, size_t s,
+                      size_t o, size_t i) {
+  size_t rows;
+  const CoreConfigRow *row = &core_config_rows(&rows)[i];
+  if (!row->identity || is_free(claim, row) || strcmp(row->section, "init") == 0) return false;
+  return analysis_table_hash(table, index_of(cells, s), i) != analysis_table_hash(table, index_of(cells, o), i);
+}
+
+/* Writes the settings in which stratum s differs from the others, "task=HalfCheetah-v4, minibatches=5", and the
+ * transitions per iteration if another one differs in nothing else. */
 static void describe(const AnalysisTable *table, const AnalysisCells *cells, const AnalysisClaim *claim, size_t s,
                      char *label, size_t capacity) {
   size_t rows;
   const CoreConfigRow *row = core_config_rows(&rows);
   CoreText text = {0}, list = {0};
+  bool *is_unlike = core_memory_zero_allocate(cells->strata, sizeof *is_unlike);
+  const int64_t transitions = run_of(table, cells, s)->transitions_per_iteration;
 
   for (size_t i = 0; i < rows && i < table->rows; i++) {
-    bool differs = false;
-    for (size_t o = 0; o < cells->strata && !differs; o++)
-      differs = analysis_table_hash(table, index_of(cells, s), i) != analysis_table_hash(table, index_of(cells, o), i);
-    if (!differs || !row[i].identity || is_free(claim, &row[i]) || strcmp(row[i].section, "init") == 0) continue;
-
+    bool is_named = false;
+    for (size_t o = 0; o < cells->strata; o++) {
+      const bool differs = differ_in(table, cells, claim, s, o, i);
+      is_unlike[o] = is_unlike[o] || differs;
+      is_named = is_named || differs;
+    }
+    if (!is_named) continue;
     core_text_appendf(&list, "%s%s=%s", list.length ? ", " : "", analysis_key_name(&row[i]),
                       analysis_key_own_value(&run_of(table, cells, s)->config, &row[i], &text));
   }
 
-  if (list.length == 0)
-    core_text_appendf(&list, "%lld transitions per iteration",
-                      (long long)run_of(table, cells, s)->transitions_per_iteration);
+  bool is_unique = list.length > 0;
+  for (size_t o = 0; o < cells->strata; o++)
+    is_unique = is_unique && (is_unlike[o] || run_of(table, cells, o)->transitions_per_iteration == transitions);
+  if (!is_unique)
+    core_text_appendf(&list, "%s%lld transitions per iteration", list.length ? ", " : "", (long long)transitions);
 
   snprintf(label, capacity, "%s", core_text_string(&list));
   core_text_free(&text);
   core_text_free(&list);
+  free(is_unlike);
 }
 
-/* ---- parts of the cells ------------------------------------------------------------------------------------------ */
+/* ---- selections of strata ---------------------------------------------------------------------------------------- */
 
 /* Copies the strata with keep[strata]; free with selection_free. */
 static AnalysisCells selection_create(const AnalysisCells *cells, const bool *keep) {
@@ -125,38 +154,63 @@ static void selection_free(AnalysisCells *selected) {
 
 /* ---- agreement --------------------------------------------------------------------------------------------------- */
 
-/* Strata of a claim by task, and the task that is tested alone or left out. */
-typedef struct Tasks {
+/* Strata of a claim in parts, of which one is tested alone or left out. */
+typedef struct Parts {
   const AnalysisTable *table;
   const AnalysisCells *cells;
-  const AnalysisClaimResult *f;
-  size_t *task;   /* [strata] */
+  size_t *part;   /* [strata] */
+  bool *tested;   /* [strata] parts that can be tested alone */
   bool *keep;     /* [strata] scratch */
-} Tasks;
+} Parts;
 
-/* Runs the test on one task, or on the tested others. tested[tasks]: tasks that can be tested alone. */
-static AnalysisTestResult test_selection(const Tasks *t, size_t task, bool alone, const bool *tested) {
+/* Runs the test on one part, or on the tested others. */
+static AnalysisTestResult test_selection(const Parts *p, const AnalysisClaimResult *f, size_t part, bool alone) {
   size_t seeds = 0;
-  for (size_t s = 0; s < t->cells->strata; s++)
-    t->keep[s] = alone ? t->task[s] == task : t->task[s] != task && tested[t->task[s]];
-  AnalysisCells selected = selection_create(t->cells, t->keep);
+  for (size_t s = 0; s < p->cells->strata; s++)
+    p->keep[s] = alone ? p->part[s] == part : p->part[s] != part && p->tested[p->part[s]];
+  AnalysisCells selected = selection_create(p->cells, p->keep);
   const AnalysisTestResult result =
-    analysis_test_run(t->f->claim->test, t->table, &selected, t->f->margin, &seeds);
+    analysis_test_run(f->claim->test, p->table, &selected, f->margin, &seeds);
   selection_free(&selected);
   return result;
 }
 
-/* Sets p_for and p_against to those of the partial conjunction, and disagree. */
-static void compare_tasks(const Tasks *t, const bool *tested, AnalysisClaimResult *f, const size_t *number) {
+/* Raises p_for and p_against to those of the partial conjunction of parts, and sets disagree if they do. number[count]:
+ * part of each result. */
+static void compare_parts(const Parts *p, const AnalysisTaskResult *result, const size_t *number, size_t count,
+                          AnalysisClaimResult *f) {
   size_t most_for = 0, most_against = 0;
-  for (size_t i = 1; i < f->task_count; i++) {
-    if (f->tasks[i].p_for < f->tasks[most_for].p_for) most_for = i;
-    if (f->tasks[i].p_against < f->tasks[most_against].p_against) most_against = i;
+  for (size_t i = 1; i < count; i++) {
+    if (result[i].p_for < result[most_for].p_for) most_for = i;
+    if (result[i].p_against < result[most_against].p_against) most_against = i;
   }
-  const double level = f->level / (double)f->task_count;
-  f->disagree = f->tasks[most_for].p_for <= level && f->tasks[most_against].p_against <= level;
-  f->p_for = fmax(f->p_for, test_selection(t, number[most_for], false, tested).p_for);
-  f->p_against = fmax(f->p_against, test_selection(t, number[most_against], false, tested).p_against);
+  const double level = f->level / (double)count;
+  f->disagree = f->disagree || (result[most_for].p_for <= level && result[most_against].p_against <= level);
+  f->p_for = fmax(f->p_for, test_selection(p, f, number[most_for], false).p_for);
+  f->p_against = fmax(f->p_against, test_selection(p, f, number[most_against], false).p_against);
+}
+
+/* Tests each of `parts` parts alone, into result[parts], and compares them. Returns the number of results; 0: fewer
+ * than two. */
+static size_t test_parts(const Parts *p, size_t parts, AnalysisTaskResult *result, AnalysisClaimResult *f) {
+  size_t *number = core_memory_allocate(parts * sizeof *number), count = 0;
+  memset(p->tested, false, parts);
+
+  for (size_t k = 0; k < parts; k++) {
+    const AnalysisTestResult one = test_selection(p, f, k, true);
+    if (isnan(one.p_for)) continue;
+    size_t s = 0;
+    while (p->part[s] != k) s++;
+    p->tested[k] = true;
+    number[count] = k;
+    result[count] = (AnalysisTaskResult){.interval = one.interval, .p_for = one.p_for, .p_against = one.p_against};
+    describe(p->table, p->cells, f->claim, s, result[count].label, sizeof result[count].label);
+    count++;
+  }
+
+  if (count > 1) compare_parts(p, result, number, count, f);
+  free(number);
+  return count > 1 ? count : 0;
 }
 
 void analysis_strata_test(const AnalysisTable *table, const AnalysisCells *cells, AnalysisClaimResult *f) {
@@ -166,34 +220,22 @@ void analysis_strata_test(const AnalysisTable *table, const AnalysisCells *cells
   f->strata = together.strata;
   f->p_for = f->p_together_for = together.p_for;
   f->p_against = f->p_together_against = together.p_against;
+  f->disagree = false;
   if (isnan(together.p_for) || cells->strata < 2) return;
 
-  Tasks t = {table, cells, f, core_memory_allocate(cells->strata * sizeof *t.task),
-             core_memory_allocate(cells->strata * sizeof *t.keep)};
-  const size_t count = number_tasks(table, cells, f->claim, t.task);
-  bool *tested = core_memory_zero_allocate(count, sizeof *tested);
-  size_t *number = core_memory_allocate(count * sizeof *number);
-  f->tasks = core_memory_zero_allocate(count, sizeof *f->tasks);
+  const Parts p = {table, cells, core_memory_allocate(cells->strata * sizeof *p.part),
+                   core_memory_allocate(cells->strata * sizeof *p.tested),
+                   core_memory_allocate(cells->strata * sizeof *p.keep)};
+  AnalysisTaskResult *of_task = core_memory_zero_allocate(cells->strata, sizeof *of_task);
+  f->tasks = core_memory_zero_allocate(cells->strata, sizeof *f->tasks);
 
-  const size_t parts = count > 1 ? count : 0;
-  for (size_t k = 0; k < parts; k++) {
-    const AnalysisTestResult one = test_selection(&t, k, true, tested);
-    if (isnan(one.p_for)) continue;
+  const size_t comparisons = number_parts(table, cells, f->claim, is_same_comparison, p.part);
+  if (comparisons > 1) f->task_count = test_parts(&p, comparisons, f->tasks, f);
+  const size_t tasks = number_parts(table, cells, f->claim, is_same_task, p.part);
+  if (tasks > 1 && tasks < comparisons) test_parts(&p, tasks, of_task, f);
 
-    size_t s = 0;
-    while (t.task[s] != k) s++;
-    number[f->task_count] = k;
-    tested[k] = true;
-    AnalysisTaskResult *result = &f->tasks[f->task_count++];
-    *result = (AnalysisTaskResult){.interval = one.interval, .p_for = one.p_for, .p_against = one.p_against};
-    describe(table, cells, f->claim, s, result->label, sizeof result->label);
-  }
-
-  if (f->task_count > 1) compare_tasks(&t, tested, f, number);
-  else f->task_count = 0;
-
-  free(number);
-  free(tested);
-  free(t.task);
-  free(t.keep);
+  free(of_task);
+  free(p.part);
+  free(p.tested);
+  free(p.keep);
 }

@@ -38,16 +38,18 @@ const char *analysis_claim_limit(const AnalysisClaim *claim);
 
 /* ---- strata.c: agreement of tasks -------------------------------------------------------------------------------- */
 
-/* Agreement of a claim's tasks: the test of each stratum, and whether the verdict holds without any one of them. */
-
-/* Tests all strata together and each alone, and sets f->interval, strata, p_for, p_against, tasks and disagree.
+/* Agreement of a claim's strata: the test of each, and whether the verdict holds without any one of them, or any task.
  *
- * A side of the claim is shown if the strata together show it, and still do without the stratum that shows it most: the
- * partial conjunction of Benjamini and Heller (2008, Biometrics 64:1215) for two strata, so that none decides alone.
- * p_for and p_against are the larger of both probabilities. If some strata significantly show one side and some the
- * other (Bonferroni over strata), they disagree, and there is no verdict.
+ * Tests all strata together and each alone, and sets f->interval, strata, p_for, p_against, tasks and disagree.
  *
- * Strata of switches that differ only in the checkpoint (init.*) are one task. */
+ * A side of the claim is shown if the strata together show it, still do without the stratum that shows it most, and
+ * without all strata of the task that shows it most: the partial conjunction of Benjamini and Heller (2008, Biometrics
+ * 64:1215), so that neither one stratum nor one task decides alone. p_for and p_against are the largest of these
+ * probabilities. If some strata, or some tasks, significantly show one side and some the other (Bonferroni over them),
+ * they disagree, and there is no verdict.
+ *
+ * A task is what core_config_is_same_task says; strata of one task differ in how it is learnt. Strata of switches that
+ * differ only in the checkpoint (init.*) are one. */
 void analysis_strata_test(const AnalysisTable *table, const AnalysisCells *cells, AnalysisClaimResult *f);
 
 #endif

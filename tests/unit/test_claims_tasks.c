@@ -93,6 +93,96 @@ static void test_one_alone(void **state) {
   }
 }
 
+/* The scores of `count` tasks at two sizes of the data of an iteration: each rises by rise[task][size] if its
+ * environments are doubled. */
+static World sizes_world(const double (*rise)[2], int count, uint64_t luck) {
+  World world = world_create();
+  for (int t = 0; t < count; t++)
+    for (int size = 0; size < 2; size++)
+      for (int envs = 0; envs < 2; envs++)
+        for (int seed = 0; seed < SEEDS; seed++)
+          put(&world, tasks[t], 10 << envs, (40 << size) >> envs, seed, ANALYSIS_MEASURE_normalized_score,
+              0.5 + rise[t][size] * envs + 0.04 * noise(luck, (uint32_t)(4 * t + 2 * size + envs), (uint32_t)seed));
+  return world;
+}
+
+/* environments_more RISES at two sizes of each task: a task that shows the effect at both does not decide for the
+ * others. */
+static void test_one_task_alone(void **state) {
+  static const char alone[] = "tasks disagree: one alone decides", apart[] = "tasks disagree";
+  static const struct { double rise[3][2]; int count; AnalysisVerdict verdict; const char *reason; } cases[] = {
+    {{{0.15, 0.15}, {0, 0}}, 2, ANALYSIS_UNDECIDED, alone},
+    {{{-0.15, -0.15}, {0, 0}}, 2, ANALYSIS_UNDECIDED, alone},
+    {{{0.15, 0.15}, {0.15, 0.15}}, 2, ANALYSIS_SUPPORTED, ""},
+    {{{-0.15, -0.15}, {-0.15, -0.15}}, 2, ANALYSIS_CONTRADICTED, ""},
+    {{{0.15, 0}, {0.15, 0}}, 2, ANALYSIS_SUPPORTED, ""},
+    {{{0.15, 0.15}}, 1, ANALYSIS_SUPPORTED, ""},
+    {{{0.15, 0}}, 1, ANALYSIS_UNDECIDED, alone},
+    {{{0.15, 0.15}, {0, 0}, {0.15, 0.15}}, 3, ANALYSIS_SUPPORTED, ""},
+    {{{0.15, 0.15}, {-0.15, -0.15}}, 2, ANALYSIS_UNDECIDED, apart},
+    {{{0.15, 0.15}, {-0.03, -0.03}}, 2, ANALYSIS_UNDECIDED, apart}, /* neither size alone shows it */
+    {{{0.15, -0.03}, {0.03, 0.03}}, 2, ANALYSIS_UNDECIDED, alone}, /* either task alone shows it, one size less not */
+    {{{-0.15, 0.03}, {-0.03, -0.03}}, 2, ANALYSIS_UNDECIDED, alone},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    World world = sizes_world(cases[i].rise, cases[i].count, 36);
+    const AnalysisClaimResult f = finding_of(&world, "environments_more");
+    if (f.verdict != cases[i].verdict || strcmp(f.reason, cases[i].reason) != 0)
+      fail_msg("case %zu is %s: p %g and %g, %s", i, analysis_verdict_name(f.verdict), f.p_for, f.p_against, f.reason);
+    world_free(&world);
+  }
+}
+
+/* Strata of one task are told apart by their transitions, those of one size by their task alone. */
+static void test_labels(void **state) {
+  static const double rise[2][2] = {{0.15, 0.15}, {0.15, 0.15}};
+  AnalysisClaimResult *list;
+  size_t count;
+  World world = sizes_world(rise, 2, 36);
+  const AnalysisClaimResult f = result_of(&world, "environments_more", &list, &count);
+
+  assert_int_equal(f.task_count, 4);
+  for (size_t k = 0; k < f.task_count; k++) {
+    const char *label = f.tasks[k].label;
+    bool found = false;
+    for (int t = 0; t < 2; t++) {
+      char small[96], large[96];
+      snprintf(small, sizeof small, "task=%s, 400 transitions per iteration", tasks[t]);
+      snprintf(large, sizeof large, "task=%s, 800 transitions per iteration", tasks[t]);
+      found = found || strcmp(label, small) == 0 || strcmp(label, large) == 0;
+    }
+    if (!found) fail_msg("%s", label);
+    for (size_t o = 0; o < k; o++) assert_string_not_equal(label, f.tasks[o].label);
+  }
+  analysis_claims_free(&list, count);
+  world_free(&world);
+
+  world = sizes_world(rise, 1, 36);
+  const AnalysisClaimResult one = result_of(&world, "environments_more", &list, &count);
+  assert_int_equal(one.task_count, 2);
+  assert_string_equal(one.tasks[0].label, "400 transitions per iteration");
+  analysis_claims_free(&list, count);
+  world_free(&world);
+
+  world = sizes_world(rise, 2, 36);
+  size_t kept = 0;
+  for (size_t r = 0; r < world.count; r++) { /* each task at one size, so that its name is enough */
+    const bool is_first = strcmp(world.runs[r].config.shared->env.task, tasks[0]) == 0;
+    if (is_first != (world.runs[r].transitions_per_iteration == 400)) {
+      free((void *)world.runs[r].config.shared);
+      continue;
+    }
+    world.runs[kept] = world.runs[r];
+    world.measured[kept++] = world.measured[r];
+  }
+  world.count = kept;
+  const AnalysisClaimResult named = result_of(&world, "environments_more", &list, &count);
+  assert_int_equal(named.task_count, 2);
+  for (size_t k = 0; k < 2; k++) assert_null(strstr(named.tasks[k].label, "transitions"));
+  analysis_claims_free(&list, count);
+  world_free(&world);
+}
+
 /* monotone AT_LEAST_95: configurations above and below the bound are no mean. */
 static void test_mean_of_two_groups(void **state) {
   for (int mixed = 0; mixed < 2; mixed++) {
@@ -163,6 +253,7 @@ static void test_switches(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal), cmocka_unit_test(test_one_alone),
+                                     cmocka_unit_test(test_one_task_alone), cmocka_unit_test(test_labels),
                                      cmocka_unit_test(test_mean_of_two_groups),
                                      cmocka_unit_test(test_mean_without_spread), cmocka_unit_test(test_switches)};
   return cmocka_run_group_tests(tests, NULL, NULL);
