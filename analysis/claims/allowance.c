@@ -2,7 +2,9 @@
 #include "analysis/claims/allowance.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/claims/tests.h"
@@ -85,10 +87,16 @@ static size_t count_failed(const AnalysisTable *table, const AnalysisCells *cell
 
 /* ---- allowances -------------------------------------------------------------------------------------------------- */
 
+size_t analysis_unseen_runs(const AnalysisClaim *claim) {
+  const bool is_switch = analysis_test_info(claim->test)->kind == ANALYSIS_OF_SWITCH;
+  return is_switch ? ANALYSIS_UNSEEN_SWITCHED : ANALYSIS_UNSEEN_RUNS;
+}
+
 /* Whether two cells have one setting, on different tasks. Cells of switches stand alone: the runs of one setting differ
- * in when they have had it, and those of several checkpoints have the same parents. */
+ * in when they have had it, and those of several checkpoints have the same parents. So do those of a mean over
+ * configurations, which have no key that tells which of them are alike. */
 static bool is_same_setting(const AnalysisCells *cells, AnalysisTestKind kind, size_t a, size_t b) {
-  if (kind == ANALYSIS_OF_SWITCH) return a == b;
+  if (kind == ANALYSIS_OF_SWITCH || kind == ANALYSIS_OF_MEAN) return a == b;
   return cells->key[a] == cells->key[b] && cells->second[a] == cells->second[b];
 }
 
@@ -127,18 +135,19 @@ void analysis_cells_allow(const AnalysisTable *table, AnalysisCells *cells, cons
 
   size_t all_failed = 0, settings = 0;
   for (size_t c = 0; c < cells->cells; c++) {
-    bool is_new = true;
+    list[c].setting = c;
     for (size_t o = 0; o < cells->cells; o++) {
       if (!is_same_setting(cells, kind, c, o)) continue;
-      is_new = is_new && o >= c;
+      if (o < list[c].setting) list[c].setting = o;
       list[c].runs += cells->first[o + 1] - cells->first[o];
       list[c].failed += failed[o];
     }
     all_failed += failed[c];
-    settings += is_new;
+    settings += list[c].setting == c;
   }
 
-  const double level = all_failed > 0 ? UNSEEN / (double)settings : UNSEEN;
+  const size_t groups = kind == ANALYSIS_OF_SWITCH ? 2 : 1;
+  const double level = UNSEEN / (double)(all_failed > 0 ? settings : groups);
   for (size_t c = 0; c < cells->cells; c++) {
     list[c].loss = loss[c];
     list[c].failures = analysis_unseen_rate((double)list[c].runs, (double)list[c].failed, level) * loss[c];
@@ -168,21 +177,51 @@ AnalysisAllowance *analysis_allow_sides(const AnalysisCells *cells, const bool *
   return list;
 }
 
+/* Sums the allowances for failures of a setting, of cells whose weights have this sign, and counts their runs. */
+static double sum_setting(const AnalysisCells *cells, const double *weight, double sign, size_t setting,
+                          size_t *runs) {
+  double sum = 0;
+  *runs = 0;
+  for (size_t c = 0; c < cells->cells; c++) {
+    if (!(sign * weight[c] > 0) || cells->allowance[c].setting != setting) continue;
+    sum += sign * weight[c] * cells->allowance[c].failures;
+    if (cells->allowance[c].failures > 0) *runs += cells->first[c + 1] - cells->first[c];
+  }
+  return sum;
+}
+
+/* Finds a cell of the setting with the largest allowance among those that are not yet counted; SIZE_MAX: none. */
+static size_t find_setting(const AnalysisCells *cells, const double *weight, double sign, const bool *is_counted,
+                           double *most, size_t *runs) {
+  size_t found = SIZE_MAX, n;
+  *most = 0;
+  for (size_t c = 0; c < cells->cells; c++) {
+    if (is_counted[c] || !(sign * weight[c] > 0) || cells->allowance[c].failures == 0) continue;
+    const double sum = sum_setting(cells, weight, sign, cells->allowance[c].setting, &n);
+    if (!(sum > *most)) continue;
+    *most = sum;
+    *runs = n;
+    found = c;
+  }
+  return found;
+}
+
 /* Returns the allowance for failures of the settings whose weights have this sign. */
 static double allow_failures(const AnalysisCells *cells, const double *weight, double sign) {
-  double sum = 0, most = 0;
-  size_t runs = 0;
-  for (size_t c = 0; c < cells->cells; c++) {
-    if (!(sign * weight[c] > 0) || cells->allowance[c].failures == 0) continue;
-    double setting = 0;
-    for (size_t o = 0; o < cells->cells; o++)
-      if (sign * weight[o] > 0 && is_same_setting(cells, ANALYSIS_OF_KEYS, c, o))
-        setting += sign * weight[o] * cells->allowance[o].failures;
-    most = fmax(most, setting);
-    sum += sign * weight[c] * cells->allowance[c].failures;
-    runs += cells->first[c + 1] - cells->first[c];
+  bool *is_counted = core_memory_zero_allocate(cells->cells + 1, sizeof *is_counted);
+  double allowed = 0, most;
+  size_t runs = 0, n, found;
+
+  while ((found = find_setting(cells, weight, sign, is_counted, &most, &n)) != SIZE_MAX) {
+    const size_t setting = cells->allowance[found].setting;
+    for (size_t c = 0; c < cells->cells; c++) is_counted[c] = is_counted[c] || cells->allowance[c].setting == setting;
+    if (runs > 0 && runs + n >= ANALYSIS_UNSEEN_RUNS) continue;
+    allowed += most;
+    runs += n;
   }
-  return runs < ANALYSIS_UNSEEN_RUNS ? sum : most;
+
+  free(is_counted);
+  return allowed;
 }
 
 void analysis_contrast_allow(const AnalysisCells *cells, const double *weight, AnalysisContrast *contrast) {
@@ -225,6 +264,6 @@ bool analysis_failures_differ(const AnalysisCells *cells, const AnalysisClaim *c
              high_name, list[low].failed, list[low].runs, low_name);
   else
     snprintf(text, capacity, "%zu of %zu runs of a setting failed, but a fifth might, which could change the verdict; "
-             "%d runs would tell", list[low].failed, list[low].runs, ANALYSIS_UNSEEN_RUNS);
+             "%zu runs would tell", list[low].failed, list[low].runs, analysis_unseen_runs(claim));
   return differ;
 }

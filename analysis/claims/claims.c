@@ -196,7 +196,8 @@ static void explain(const AnalysisTable *table, const AnalysisCells *cells, Anal
   if (is_decided_by_seen(table, cells, f)) {
     f->unseen = true;
     f->failures_differ = analysis_failures_differ(cells, f->claim, f->reason, sizeof f->reason);
-    if (!f->failures_differ && f->seeds < ANALYSIS_UNSEEN_RUNS) f->more_seeds = ANALYSIS_UNSEEN_RUNS;
+    const size_t unseen_runs = analysis_unseen_runs(f->claim);
+    if (!f->failures_differ && f->seeds < unseen_runs) f->more_seeds = unseen_runs;
     return;
   }
 

@@ -109,7 +109,7 @@ static double allow_failures(const AnalysisTable *table, const AnalysisCells *ce
     runs += cells->allowance[c].runs;
     failed += cells->allowance[c].failed;
   }
-  return together && failed == 0 && runs >= ANALYSIS_UNSEEN_RUNS ? 0 : most;
+  return together && failed == 0 && runs >= ANALYSIS_UNSEEN_SWITCHED ? 0 : most;
 }
 
 /* Tests the mean changes of each parent's children: their scores minus the parent's, or with is_gain their x. */
@@ -133,13 +133,12 @@ static AnalysisTestResult test_changes(const AnalysisTable *table, const Analysi
   AnalysisTestResult result = ANALYSIS_NOT_TESTED;
   if (*parents >= ANALYSIS_SEEDS_MIN) {
     size_t first[2] = {0, *parents}, stratum[2] = {0, 1};
-    double key = 0, second = 0;
     /* Unseen failures of children lower the mean change; those of parents raise it, but no gain since the switch. */
     AnalysisAllowance allowance = {.failures = allow_failures(table, cells, sign, true, true),
                                    .near_low = is_gain ? 0 : allow_failures(table, cells, sign, false, false)};
 
     const AnalysisCells changes = {.score = sum, .count = *parents, .first = first, .stratum = stratum, .cells = 1,
-                                   .strata = 1, .key = &key, .second = &second, .allowance = &allowance};
+                                   .strata = 1, .allowance = &allowance};
     size_t *unit = core_memory_allocate(*parents * sizeof *unit);
     for (size_t p = 0; p < *parents; p++) unit[p] = p;
     result = analysis_test_mean(&changes, unit, 0, sign);
@@ -212,11 +211,8 @@ static bool compute_contrast(const AnalysisCells *cells, const Switched *switche
   double *score = core_memory_allocate((2 * cells->count + 1) * sizeof *score);
   double *weight = core_memory_zero_allocate(capacity + 1, sizeof *weight);
   size_t *first = core_memory_zero_allocate(capacity + 1, sizeof *first);
-
-  double *key = core_memory_zero_allocate(2 * capacity + 1, sizeof *key); /* and second keys, which are all 0 */
   AnalysisAllowance *allowance = core_memory_zero_allocate(capacity + 1, sizeof *allowance);
-  AnalysisCells contrasted = {.score = score, .first = first, .key = key, .second = key + capacity,
-                              .allowance = allowance};
+  AnalysisCells contrasted = {.score = score, .first = first, .allowance = allowance};
   bool enough = switched->parents > 0;
 
   /* The cells of changes, each with its own weight. */
@@ -237,7 +233,6 @@ static bool compute_contrast(const AnalysisCells *cells, const Switched *switche
     first[contrasted.cells + 1] = contrasted.count;
     weight[contrasted.cells] = -switched->share[c] / (double)switched->parents;
     if (cells->allowance) allowance[contrasted.cells] = cells->allowance[c];
-    key[contrasted.cells] = (double)c + 1;
     const size_t n = contrasted.count - first[contrasted.cells];
     enough = enough && (switched->share[c] == 0 || n >= ANALYSIS_SEEDS_MIN);
   }
@@ -246,7 +241,6 @@ static bool compute_contrast(const AnalysisCells *cells, const Switched *switche
   free(score);
   free(weight);
   free(first);
-  free(key);
   free(allowance);
   return enough;
 }

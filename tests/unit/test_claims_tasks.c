@@ -3,6 +3,8 @@
 
 #include "claims_world.h"
 
+#include "analysis/claims/allowance.h"
+
 enum { TASKS = 4 };
 static const char *const tasks[TASKS] = {"gym/HalfCheetah-v4", "gym/Walker2d-v4", "gym/Ant-v4", "gym/Hopper-v4"};
 
@@ -224,7 +226,7 @@ static void test_mean_without_spread(void **state) {
 static void test_switches(void **state) {
   World world = world_create();
   for (int t = 0; t < 2; t++) {
-    for (int seed = 0; seed < SEEDS; seed++) {
+    for (int seed = 0; seed < ANALYSIS_UNSEEN_SWITCHED; seed++) {
       CoreConfig low = ewma(8, seed), high = ewma(512, seed);
       char parent[CORE_RUN_ID];
       low.net.width = high.net.width = t ? 256 : 64;

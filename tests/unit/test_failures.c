@@ -96,6 +96,129 @@ static void test_sides(void **state) {
   }
 }
 
+/* POSITIVE of four configurations, of which each may hide failures: of 5 runs each, three have together too few to show
+ * that a fifth fails; of 10, one. */
+static void test_mean(void **state) {
+  static const struct { int seeds; double gain, over; AnalysisVerdict verdict; } cases[] = {
+    {3, 0.03, 0.2, ANALYSIS_UNDECIDED},         {5, 0.03, 0.15, ANALYSIS_UNDECIDED},
+    {5, 0.5, 0.15, ANALYSIS_SUPPORTED},         {10, 0.03, 0.05, ANALYSIS_UNDECIDED},
+    {16, 0.03, 0, ANALYSIS_SUPPORTED}};
+  static const AnalysisClaim rising = {.id = "rising", .where = "", .key = "", .second = "", .data = "",
+                                       .free_settings = "", .test = ANALYSIS_TEST_POSITIVE, .test_name = "POSITIVE",
+                                       .measure = ANALYSIS_MEASURE_rise_second};
+  const AnalysisClaimsOptions options = {.looks = 1};
+
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    World world = world_create();
+    for (int c = 0; c < 4; c++) {
+      for (int seed = 0; seed < cases[i].seeds; seed++) {
+        const CoreConfig config = ewma(2 << c, seed);
+        AnalysisRunMetrics *m = add_run(&world, &config, 0.6);
+        m->value[ANALYSIS_MEASURE_rise_second] = cases[i].gain + 0.01 * noise(63, (uint32_t)c, (uint32_t)seed);
+        m->value[ANALYSIS_MEASURE_total_gain] = 0.5;
+      }
+    }
+
+    const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
+    AnalysisTable table = analysis_table_create(&selection, world.measured, NULL);
+    AnalysisClaimResult f = {0};
+    assert_int_equal(analysis_claim_test(NULL, &options, &rising, &table, &f), CORE_OK);
+    assert_verdict(&f, cases[i].verdict);
+    if (f.verdict == ANALYSIS_UNDECIDED) assert_true(f.unseen && f.more_seeds == 16);
+    free(f.tasks);
+
+    AnalysisCells cells;
+    const double weight[4] = {0.25, 0.25, 0.25, 0.25};
+    assert_int_equal(analysis_claim_arrange(NULL, &rising, &table, &cells), CORE_OK);
+    f = (AnalysisClaimResult){.claim = &rising, .comparison = ANALYSIS_BY_DIFFERENCE};
+    analysis_cells_allow(&table, &cells, &f);
+    const AnalysisContrast contrast = analysis_contrast(&cells, weight);
+    if (fabs(contrast.over - cases[i].over * 0.5) > 1e-9) fail_msg("%d seeds: %g", cases[i].seeds, contrast.over);
+
+    analysis_cells_free(&cells);
+    analysis_table_free(&table);
+    world_free(&world);
+  }
+}
+
+/* The failures of that setting count which matters most, over all its tasks; of several if their runs are few. */
+static void test_settings(void **state) {
+  static const struct { size_t runs, setting[4]; double over; } cases[] = {
+    {10, {0, 1, 2, 3}, 0.3 / 4}, {10, {0, 1, 0, 3}, 0.35 / 4}, {7, {0, 1, 2, 3}, 0.55 / 4},
+    {5, {0, 1, 2, 3}, 0.65 / 4}, {5, {0, 1, 0, 3}, 0.65 / 4}};
+  static const double loss[4] = {0.1, 0.3, 0.25, 0};
+  double score[40], weight[4] = {0.25, 0.25, 0.25, 0.25};
+  for (size_t i = 0; i < 40; i++) score[i] = (double)i;
+
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    AnalysisAllowance allowance[4] = {{0}};
+    size_t first[5] = {0};
+    for (size_t c = 0; c < 4; c++) {
+      allowance[c] = (AnalysisAllowance){.failures = loss[c], .setting = cases[i].setting[c]};
+      first[c + 1] = first[c] + cases[i].runs;
+    }
+    const AnalysisCells cells = {.score = score, .first = first, .cells = 4, .count = first[4], .allowance = allowance};
+    const AnalysisContrast contrast = analysis_contrast(&cells, weight);
+    if (fabs(contrast.over - cases[i].over) > 1e-9) fail_msg("case %zu: %g", i, contrast.over);
+    assert_true(contrast.under == 0);
+  }
+}
+
+/* The runs of a setting on all tasks count together. */
+static void test_tasks(void **state) {
+  World world = two_settings(5, 0.6, 0.6, 0, 0);
+  for (size_t r = 0, count = world.count; r < count; r++) {
+    CoreConfig other = *world.runs[r].config.shared;
+    if (core_config_set(&other, "env.task", "gym/Walker2d-v4") != CORE_OK) fail_msg("%s", core_error_message());
+    add_run(&world, &other, 0.6);
+  }
+  const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
+  AnalysisTable table = analysis_table_create(&selection, world.measured, NULL);
+  AnalysisCells cells;
+  const AnalysisArrangement arrangement = {.data = "", .where = "", .key = "env.num", .second = "",
+                                           .free_settings = "ppo.epochs", .measure = ANALYSIS_MEASURE_final,
+                                           .x_measure = -1};
+  assert_int_equal(analysis_cells_create(&table, &arrangement, &cells), CORE_OK);
+  assert_int_equal(cells.cells, 4);
+  size_t count;
+  AnalysisClaimResult f = {.claim = analysis_claims_list(&count), .comparison = ANALYSIS_BY_DIFFERENCE};
+  analysis_cells_allow(&table, &cells, &f);
+  for (size_t c = 0; c < 4; c++) {
+    assert_int_equal(cells.allowance[c].runs, 10);
+    assert_int_equal(cells.allowance[c].setting, c % 2);
+  }
+  analysis_cells_free(&cells);
+  analysis_table_free(&table);
+  world_free(&world);
+}
+
+/* A switch compares two groups that may both hide failures, which takes more runs to exclude. */
+static void test_switch(void **state) {
+  for (int seeds = 16; seeds <= 19; seeds += 3) {
+    World world = world_create();
+    for (int seed = 0; seed < seeds; seed++) {
+      const CoreConfig low = ewma(8, seed), high = ewma(512, seed);
+      char parent[CORE_RUN_ID];
+      add_run(&world, &low, 0.3 + 0.01 * noise(64, 0, (uint32_t)seed));
+      memcpy(parent, world.runs[world.count - 1].id, CORE_RUN_ID);
+      add_run(&world, &high, 0.5 + 0.01 * noise(64, 1, (uint32_t)seed));
+      CoreConfig child = high;
+      snprintf(child.init.from, sizeof child.init.from, "com 8 at 1430");
+      add_run(&world, &child, 0.5 + 0.01 * noise(64, 2, (uint32_t)seed));
+      memcpy(world.runs[world.count - 1].parent, parent, CORE_RUN_ID);
+    }
+
+    const AnalysisClaimResult f = finding_of(&world, "switch_same");
+    assert_verdict(&f, seeds < 19 ? ANALYSIS_UNDECIDED : ANALYSIS_SUPPORTED);
+    if (seeds < 19) {
+      assert_non_null(strstr(f.reason, "0 of 16 runs of a setting failed, but a fifth might"));
+      assert_non_null(strstr(f.reason, "19 runs would tell"));
+      assert_int_equal(f.more_seeds, 19);
+    }
+    world_free(&world);
+  }
+}
+
 /* A setting near 1 with a long tail away from it, of 16 runs, seems better than one of equal mean. The allowance for
  * skew, 7 sd min(1, 2 sd / distance) / (n - 1), by hand. */
 static void test_skew(void **state) {
@@ -134,6 +257,8 @@ static void test_skew(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_unseen_rate), cmocka_unit_test(test_unseen),
                                      cmocka_unit_test(test_seen), cmocka_unit_test(test_sides),
+                                     cmocka_unit_test(test_settings), cmocka_unit_test(test_tasks),
+                                     cmocka_unit_test(test_mean), cmocka_unit_test(test_switch),
                                      cmocka_unit_test(test_skew)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
