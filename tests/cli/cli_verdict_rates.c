@@ -1,6 +1,7 @@
 /* Counts the wrong verdicts of `analyze claims`: claims at the limit of being false, and of being true, for simulated
  * seeds (verdict_worlds.h), each tested as the program does it: scale, allowances, tasks and levers included.
- * Usage: cli_verdict_rates WORLDS [TEST...]; one line per test, truth and condition:
+ * Usage: cli_verdict_rates WORLDS [TEST|CONDITION...], all tests, or conditions, if none is named; one line per test,
+ * truth and condition:
  *   test,truth,condition,seeds,tasks,worlds,supported,contradicted,failures_differ
  * Both verdicts are errors: at these truths a test of level 2.5 % is wrong in at most that fraction of worlds per side.
  * RISES, whose permutations are slow, is simulated in a tenth of the worlds. tests/cli/test_verdict_rates.sh and
@@ -232,11 +233,28 @@ static bool is_meant(const Case *of, const Condition *c) {
   return true;
 }
 
-static void print_rates(const Case *of, uint32_t worlds) {
+static bool is_condition(const char *name) {
+  for (int i = 0; i < CONDITIONS; i++)
+    if (strcmp(conditions[i].name, name) == 0) return true;
+  return false;
+}
+
+/* Whether `name` is among the arguments of its kind, conditions or tests, or none of that kind is there. */
+static bool is_asked(const char *name, char **arguments, int count) {
+  const bool wants_condition = is_condition(name);
+  bool any = false, found = false;
+  for (int a = 0; a < count; a++) {
+    any = any || is_condition(arguments[a]) == wants_condition;
+    found = found || strcmp(arguments[a], name) == 0;
+  }
+  return found || !any;
+}
+
+static void print_rates(const Case *of, uint32_t worlds, char **arguments, int count) {
   for (int i = 0; i < CONDITIONS; i++) {
     const Condition *c = &conditions[i];
     const uint32_t n = of->test == ANALYSIS_TEST_RISES ? worlds / 10 : worlds;
-    if (!is_meant(of, c)) continue;
+    if (!is_meant(of, c) || !is_asked(c->name, arguments, count)) continue;
     const Counts found = simulate(of, c, n);
     printf("%s,%s,%s,%d,%d,%u,%ld,%ld,%ld\n", of->name, of->truth, c->name, c->seeds, c->strata, n, found.supported,
            found.contradicted, found.differ);
@@ -247,14 +265,11 @@ static void print_rates(const Case *of, uint32_t worlds) {
 int main(int argc, char **argv) {
   const uint32_t worlds = argc > 1 ? (uint32_t)atoi(argv[1]) : 0;
   if (worlds == 0) {
-    fprintf(stderr, "usage: cli_verdict_rates WORLDS [TEST...]\n");
+    fprintf(stderr, "usage: cli_verdict_rates WORLDS [TEST|CONDITION...]\n");
     return 2;
   }
   printf("test,truth,condition,seeds,tasks,worlds,supported,contradicted,failures_differ\n");
-  for (int i = 0; i < CASES; i++) {
-    bool asked = argc == 2;
-    for (int a = 2; a < argc; a++) asked = asked || strcmp(argv[a], cases[i].name) == 0;
-    if (asked) print_rates(&cases[i], worlds);
-  }
+  for (int i = 0; i < CASES; i++)
+    if (is_asked(cases[i].name, argv + 2, argc - 2)) print_rates(&cases[i], worlds, argv + 2, argc - 2);
   return 0;
 }

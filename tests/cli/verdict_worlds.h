@@ -64,6 +64,8 @@ static const Condition conditions[] = {
   AT_3_5_10(FAILS_AT, "a fifth of all but the first", ALL_BUT_FIRST, 0.2),
   FAILS("a fifth of the first", 16, FIRST, 0.2, 1),
   FAILS("a fifth of all but the first", 16, ALL_BUT_FIRST, 0.2, 1),
+  FAILS("a fifth of the first", 19, FIRST, 0.2, 1),
+  FAILS("a fifth of all but the first", 19, ALL_BUT_FIRST, 0.2, 1),
   FAILS("a fifth of the first", 30, FIRST, 0.2, 1),
   FAILS("a fifth of the first", 5, FIRST, 0.2, 2),
   FAILS("a fifth of all but the first", 5, ALL_BUT_FIRST, 0.2, 4),
