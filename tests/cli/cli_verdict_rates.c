@@ -47,7 +47,7 @@ static double best_moves_barely(int key, int keys, int second, int seconds) {
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
-typedef enum Shape { GRID, LEVER_GRID, STAR, SWITCH } Shape;
+typedef enum Shape { GRID, LEVER_GRID, RANDOM_GRID, STAR, SWITCH } Shape;
 
 /* A test at a truth at which neither of its verdicts is right more often than its level says. */
 typedef struct Case {
@@ -95,6 +95,9 @@ static const Case cases[] = {
   POINTS_CASE(MIDDLE, "levers matter and x does not", LEVER_GRID),
   POINTS_CASE(UP, "levers matter and x does not", LEVER_GRID),
   POINTS_CASE(GROWS, "levers matter and x does not", LEVER_GRID),
+  POINTS_CASE(MIDDLE, "x is random", RANDOM_GRID),
+  POINTS_CASE(UP, "x is random", RANDOM_GRID),
+  POINTS_CASE(GROWS, "x is random", RANDOM_GRID),
   POINTS_CASE(ONE_CURVE, "a lever the margin off a parabola", STAR),
   SWITCH_CASE(SWITCH_UP, "no change", 0, 0, FAR),
   SWITCH_CASE(SWITCH_UP, "not at once", FAR, 0, 0),
@@ -108,12 +111,16 @@ static bool is_mean(const Case *of) {
   return of->test == ANALYSIS_TEST_AT_LEAST_95 || of->test == ANALYSIS_TEST_POSITIVE;
 }
 
+static bool is_of_points(const Case *of) {
+  return of->shape == LEVER_GRID || of->shape == RANDOM_GRID || of->shape == STAR;
+}
+
 /* The claim of a case, in the form of claims.def. */
 static AnalysisClaim claim_of(const Case *of) {
   AnalysisClaim claim = {.id = "simulated", .paper = "", .figure = "", .sentence = "", .data = "", .where = "",
                          .free_settings = "", .test = of->test, .test_name = of->name, .key = "ppo.learning_rate",
                          .second = of->seconds > 1 ? "ppo.gamma" : "", .measure = ANALYSIS_MEASURE_final};
-  if (of->shape == LEVER_GRID || of->shape == STAR) {
+  if (is_of_points(of)) {
     claim.key = "ddr";
     claim.free_settings = "ppo.epsilon,ppo.learning_rate,ppo.epochs,ppo.gamma";
   }
@@ -133,7 +140,8 @@ static World world_create(const Case *of, const Condition *c) {
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
 /* Sets DDR and scores of points. Each lever of the grid moves DDR by a fixed factor, and the score by an amount that is
- * drawn for each world and unrelated to it. */
+ * drawn for each world and unrelated to it. In a random grid, DDR is drawn for each configuration and nothing moves the
+ * score. */
 static void fill_point(const Case *of, const Place *p, uint32_t world, double noise, AnalysisRunMetrics *m) {
   static const double moves[LEVERS] = {1, -0.6, -0.8, 0.5};
   double x = 0, y = 0, early = 0;
@@ -143,6 +151,7 @@ static void fill_point(const Case *of, const Place *p, uint32_t world, double no
     y += SD * at * normal(world, (uint32_t)l, 20 + (uint32_t)p->stratum);
     early += SD * at * normal(world, (uint32_t)l, 40 + (uint32_t)p->stratum);
   }
+  if (of->shape == RANDOM_GRID) x = 2 * normal(world, p->cell, 70);
   if (of->shape == STAR && p->key >= 0) {
     x = (p->key / 6 == 1 ? -0.8 : 0.7) * (p->key % 6 - 2.5);
     y = -0.03 * x * x + (p->key / 6 == 0 ? MARGIN : 0);
@@ -223,11 +232,10 @@ static Counts simulate(const Case *of, const Condition *c, uint32_t worlds) {
  * skewed, wins less often than in half of the pairs, which is what RISES tests; levers and switches have no first and
  * last cell that a condition could be about, except parents and runs from the start. */
 static bool is_meant(const Case *of, const Condition *c) {
-  const bool one_side = (c->fails && c->fails != EVERYWHERE) || c->skewed;
-  const bool points = of->shape == LEVER_GRID || of->shape == STAR;
+  const bool one_side = (c->fails && c->fails != EVERYWHERE) || (c->skewed && c->skewed != EVERYWHERE);
   if (of->test == ANALYSIS_TEST_RISES && one_side) return false;
   if (of->late != 0 && c->low) return false; /* a score of 0.05 is that of an untrained policy, which gained nothing */
-  if (points) return !one_side && c->first_seeds == c->seeds && c->last_seeds == c->seeds;
+  if (is_of_points(of)) return !one_side && !c->skewed && c->first_seeds == c->seeds && c->last_seeds == c->seeds;
   if (of->shape == SWITCH) return c->strata == 1 && !c->skewed;
   if (of->test == ANALYSIS_TEST_AT_LEAST_95) return !c->fails && !c->low; /* with a fifth at 0, no mean is 0.95 */
   return true;

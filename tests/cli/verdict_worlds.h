@@ -30,6 +30,7 @@ typedef struct Condition {
   int strata;
   Which skewed;            /* cells with exponential distances from a bound of the score; the others spread by 0.01 */
   bool low;                /* the bound is 0, not 1 */
+  int levels;              /* scores are multiples of 1 / levels, so that many are equal; 0: of nothing */
 } Condition;
 
 #define ALIKE(name, n) {name, n, n, n, 1, 1, .strata = 1}
@@ -53,6 +54,11 @@ static const Condition conditions[] = {
   NUMBERS("few last calm", 10, 10, 3, 1, 1.0 / 3),
   {"seeds correlate", 3, 3, 3, 1, 1, .strata = 1, .correlation = 0.5},
   {"seeds correlate", 10, 10, 10, 1, 1, .strata = 1, .correlation = 0.5},
+  {"seeds correlate much", 5, 5, 5, 1, 1, .strata = 1, .correlation = 0.8},
+  SPREAD("first calm", 3, 0.25, 1, 1),
+  SPREAD("first calm", 5, 0.25, 1, 1),
+  {"ties", 3, 3, 3, 1, 1, .strata = 1, .levels = 24},
+  {"ties", 10, 10, 10, 1, 1, .strata = 1, .levels = 24},
   SPREAD("tasks", 3, 1, 1, 2),
   SPREAD("tasks", 5, 1, 1, 4),
   SPREAD("tasks", 3, 1, 1, 8),
@@ -75,6 +81,9 @@ static const Condition conditions[] = {
   AT_3_5_10(SKEWED_AT, "all but the first near 1", ALL_BUT_FIRST, false),
   AT_3_5_10(SKEWED_AT, "first near 0", FIRST, true),
   AT_3_5_10(SKEWED_AT, "all but the first near 0", ALL_BUT_FIRST, true),
+  SKEWED("all near 1", 5, EVERYWHERE, false),
+  SKEWED("all near 1", 10, EVERYWHERE, false),
+  SKEWED("all near 0", 5, EVERYWHERE, true),
   SKEWED("first near 1", 20, FIRST, false),
   SKEWED("first near 0", 20, FIRST, true),
 };
@@ -101,8 +110,8 @@ static bool is_one_of(Which which, bool first, bool last) {
 static double base_of(const Condition *c) { return c->skewed ? (c->low ? 0.05 : 0.95) : c->fails ? 0.57 : 0.5; }
 
 /* Returns a score whose expectation is base_of + mean. */
-static double draw(const Condition *c, double mean, uint32_t world, uint32_t run, uint32_t seed, bool first,
-                   bool last) {
+static double draw_any(const Condition *c, double mean, uint32_t world, uint32_t run, uint32_t seed, bool first,
+                       bool last) {
   const double sd = SD * (first ? c->first_sd : last ? c->last_sd : 1), level = base_of(c) + mean;
   const double own = sqrt(1 - c->correlation) * normal(world, run, 0);
   const double z = own + sqrt(c->correlation) * normal(world, 100000 + seed, 0);
@@ -114,6 +123,12 @@ static double draw(const Condition *c, double mean, uint32_t world, uint32_t run
   if (!is_one_of(c->fails, first, last) || level - UNTRAINED < 0.3) return level + sd * z;
   const double lost = (level - UNTRAINED) / (1 - c->rate); /* loss of a failed run; the mean is `level` */
   return uniform(world, run, 7) < c->rate ? UNTRAINED : UNTRAINED + lost + sd * z;
+}
+
+static double draw(const Condition *c, double mean, uint32_t world, uint32_t run, uint32_t seed, bool first,
+                   bool last) {
+  const double score = draw_any(c, mean, world, run, seed, first, last);
+  return c->levels > 0 ? round(score * c->levels) / c->levels : score;
 }
 
 /* ---- worlds ------------------------------------------------------------------------------------------------------ */
