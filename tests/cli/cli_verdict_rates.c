@@ -4,8 +4,7 @@
  * truth and condition:
  *   test,truth,condition,seeds,tasks,worlds,supported,contradicted,failures_differ
  * Both verdicts are errors: at these truths a test of level 2.5 % is wrong in at most that fraction of worlds per side.
- * RISES, whose permutations are slow, is simulated in a tenth of the worlds. tests/cli/test_verdict_rates.sh and
- * tests/long/test_statistics.sh check the lines. */
+ * tests/cli/test_verdict_rates.sh and tests/long/test_statistics.sh check the lines. */
 #include "tests/cli/verdict_worlds.h"
 
 /* ---- truths ------------------------------------------------------------------------------------------------------ */
@@ -261,11 +260,10 @@ static bool is_asked(const char *name, char **arguments, int count) {
 static void print_rates(const Case *of, uint32_t worlds, char **arguments, int count) {
   for (int i = 0; i < CONDITIONS; i++) {
     const Condition *c = &conditions[i];
-    const uint32_t n = of->test == ANALYSIS_TEST_RISES ? worlds / 10 : worlds;
     if (!is_meant(of, c) || !is_asked(c->name, arguments, count)) continue;
-    const Counts found = simulate(of, c, n);
-    printf("%s,%s,%s,%d,%d,%u,%ld,%ld,%ld\n", of->name, of->truth, c->name, c->seeds, c->strata, n, found.supported,
-           found.contradicted, found.differ);
+    const Counts found = simulate(of, c, worlds);
+    printf("%s,%s,%s,%d,%d,%u,%ld,%ld,%ld\n", of->name, of->truth, c->name, c->seeds, c->strata, worlds,
+           found.supported, found.contradicted, found.differ);
     fflush(stdout);
   }
 }
