@@ -15,6 +15,7 @@
 
 enum { POWER_SEED = 17 };
 static const double LEVEL = 0.025, SHARE_CENTER = 0.6, SHARE_SD = 0.04, RATIO_SD = 0.1;
+static const double LEVER_SD = 1, RANK_SD = 0.29; /* amounts over levers; ranks from 0 to 1 */
 
 /* ---- planned runs ------------------------------------------------------------------------------------------------ */
 
@@ -115,6 +116,11 @@ bool analysis_power_is_of_margin(AnalysisTest test) {
   return analysis_test_info(test)->margin && !analysis_test_is_plateau(test) && test != ANALYSIS_TEST_SWITCH_DOWN;
 }
 
+bool analysis_power_is_over_levers(AnalysisTest test) {
+  const AnalysisTestInfo *info = analysis_test_info(test);
+  return info->kind == ANALYSIS_OF_POINTS && !info->margin;
+}
+
 double analysis_power_effect(const AnalysisClaim *claim, bool *is_ratio) {
   *is_ratio = !is_bounded(claim->measure);
   if (analysis_power_is_of_margin(claim->test)) return 0;
@@ -137,11 +143,77 @@ static double noise(const AnalysisPlanned *planned, uint32_t world, size_t r) {
   return parent[0] ? sqrt(0.8) * normal(world, core_text_hash(parent), 4) + sqrt(0.2) * own : own;
 }
 
+/* Returns a number of the run's configuration, the same for all seeds. */
+static uint32_t hash_cell(const AnalysisRun *run) {
+  CoreConfig config = *run->config.shared;
+  char cell[CORE_RUN_ID];
+  config.train.seed = 0;
+  core_config_cell_id(&config, cell);
+  return core_text_hash(cell);
+}
+
 /* Returns the mean at the limit of the claim's null hypothesis. */
 static double center_of(const AnalysisClaim *claim, double center) {
   if (claim->test == ANALYSIS_TEST_AT_LEAST_95) return 0.95;
   return claim->test == ANALYSIS_TEST_POSITIVE || claim->test == ANALYSIS_TEST_NEGATIVE ? 0 : center;
 }
+
+/* ---- levers ------------------------------------------------------------------------------------------------------ */
+
+/* Settings of a grid that move x, each for itself. */
+enum { LEVERS_MAX = 16 };
+typedef struct Levers { const CoreConfigRow *row[LEVERS_MAX]; size_t count; } Levers;
+
+/* Finds the claim's free settings that differ among the planned runs. */
+static Levers find_levers(const AnalysisPlanned *planned, const AnalysisClaim *claim) {
+  Levers levers = {.count = 0};
+  char *copy = core_text_duplicate(claim->free_settings), *save = NULL;
+  CoreText first = {0}, other = {0};
+
+  for (char *name = strtok_r(copy, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+    const CoreConfigRow *row = core_config_find(name);
+    bool differs = false;
+    for (size_t r = 1; row && r < planned->count && !differs; r++)
+      differs = strcmp(analysis_key_own_value(&planned->runs[0].config, row, &first),
+                       analysis_key_own_value(&planned->runs[r].config, row, &other)) != 0;
+    if (differs && levers.count < LEVERS_MAX) levers.row[levers.count++] = row;
+  }
+
+  core_text_free(&first);
+  core_text_free(&other);
+  free(copy);
+  return levers;
+}
+
+/* Sums over a run's levers: their moves of log x, and the changes of the score that these bring. A lever's change per
+ * move is an amount of its own, whose standard deviation over levers equals its mean, one. amount: that of the lever
+ * that moved x most. */
+typedef struct LeverSums { double x, score, amount; } LeverSums;
+
+static LeverSums sum_levers(const Levers *levers, const AnalysisConfig *config, uint32_t world) {
+  LeverSums sums = {0, 0, 0};
+  double most = 0;
+  CoreText text = {0}, value = {0};
+
+  for (size_t l = 0; l < levers->count; l++) {
+    const CoreConfigRow *row = levers->row[l];
+    core_text_clear(&text);
+    core_text_appendf(&text, "%s=%s", row->name, analysis_key_own_value(config, row, &value));
+    const double moved = normal(world, core_text_hash(core_text_string(&text)), 2) / sqrt((double)levers->count);
+    const double amount = 1 + LEVER_SD * normal(world, core_text_hash(row->name), 8);
+    sums.x += moved;
+    sums.score += amount * moved;
+    if (fabs(moved) < most) continue;
+    most = fabs(moved);
+    sums.amount = amount;
+  }
+
+  core_text_free(&text);
+  core_text_free(&value);
+  return sums;
+}
+
+/* ---- results without an effect ----------------------------------------------------------------------------------- */
 
 void analysis_power_fill(const AnalysisPlanned *planned, const AnalysisClaim *claim, AnalysisSpread spread,
                          uint32_t world, AnalysisRunMetrics *measured) {
@@ -149,6 +221,8 @@ void analysis_power_fill(const AnalysisPlanned *planned, const AnalysisClaim *cl
   AnalysisMeasure x = ANALYSIS_MEASURES;
   if (analysis_measure_find(claim->key, &x) != CORE_OK) x = ANALYSIS_MEASURES;
   core_error_clear();
+  const bool over_levers = analysis_power_is_over_levers(claim->test);
+  const Levers levers = over_levers ? find_levers(planned, claim) : (Levers){.count = 0};
 
   for (size_t r = 0; r < planned->count; r++) {
     const uint32_t run = (uint32_t)r;
@@ -169,11 +243,9 @@ void analysis_power_fill(const AnalysisPlanned *planned, const AnalysisClaim *cl
       m->value[claim->measure] = value;
 
     if (x == ANALYSIS_MEASURES) continue;
-    CoreConfig config = *planned->runs[r].config.shared;
-    config.train.seed = 0;
-    char cell[CORE_RUN_ID];
-    core_config_cell_id(&config, cell);
-    m->value[x] = exp(2 * normal(world, core_text_hash(cell), 2) + 0.1 * normal(world, run, 3));
+    const double move = over_levers ? sum_levers(&levers, &planned->runs[r].config, world).x
+                                    : normal(world, hash_cell(&planned->runs[r]), 2);
+    m->value[x] = exp(2 * move + 0.1 * normal(world, run, 3));
   }
 }
 
@@ -197,18 +269,13 @@ static double lowest_key(const AnalysisCells *cells) {
   return lowest;
 }
 
-/* Returns the change of the measure of cell c if the claim holds with an effect of one; is_early: that of the early
- * score. */
-static double change_of(const AnalysisClaim *claim, const AnalysisCells *cells, size_t s, size_t c,
-                        bool is_early) {
+/* Returns the change of the measure of cell c if the claim holds with an effect of one. */
+static double change_of(const AnalysisClaim *claim, const AnalysisCells *cells, size_t s, size_t c) {
   const size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
   const double low = cells->second[begin], high = cells->second[end - 1], at = cells->second[c];
   size_t first = c, last = c;
   while (first > begin && cells->second[first - 1] == at) first--;
   while (last + 1 < end && cells->second[last + 1] == at) last++;
-
-  const double x = end - begin > 1 ? (double)rank_of_x(cells, s, c) / (double)(end - begin - 1) : 0.5;
-  if (is_early) return claim->test == ANALYSIS_TEST_GROWS ? 0.5 - x : 0;
 
   switch (claim->test) {
     case ANALYSIS_TEST_RISES: return share_of_key(cells, s, c);
@@ -228,16 +295,21 @@ static double change_of(const AnalysisClaim *claim, const AnalysisCells *cells, 
     case ANALYSIS_TEST_GAIN_SHRINKS: return at == high && c == last ? -1 : 0;
     case ANALYSIS_TEST_BEST_AT_LOW: return at == low ? -1 : 0;
     case ANALYSIS_TEST_BEST_AT_HIGH: return at == high ? -1 : 0;
-    case ANALYSIS_TEST_MIDDLE: return x < 1.0 / 3 || x > 2.0 / 3 ? -1 : 0;
-    case ANALYSIS_TEST_UP:
-    case ANALYSIS_TEST_GROWS: return x - 0.5;
-    case ANALYSIS_TEST_DOWN: return 0.5 - x;
     case ANALYSIS_TEST_ONE_CURVE: return at;
     case ANALYSIS_TEST_AT_LEAST_95:
     case ANALYSIS_TEST_POSITIVE: return 1;
     case ANALYSIS_TEST_NEGATIVE: return -1;
     default: return 0;
   }
+}
+
+/* Does the same for tests over levers; sums: of the cell's configuration. */
+static double lever_change_of(const AnalysisClaim *claim, const AnalysisCells *cells, size_t s, size_t c,
+                              LeverSums sums) {
+  const size_t count = cells->stratum[s + 1] - cells->stratum[s];
+  const double x = count > 1 ? (double)rank_of_x(cells, s, c) / (double)(count - 1) : 0.5;
+  if (claim->test == ANALYSIS_TEST_MIDDLE) return x < 1.0 / 3 || x > 2.0 / 3 ? -sums.amount : 0;
+  return (claim->test == ANALYSIS_TEST_DOWN ? -1 : 1) * RANK_SD * sums.score;
 }
 
 /* Sets the second key to 1 for the configurations of one lever, to 0 for all others. */
@@ -250,45 +322,70 @@ static void mark_lever(const AnalysisTable *table, AnalysisCells *cells, size_t 
 }
 
 /* Adds the effect to runs that switched. Those that switched down fall to the runs with the lowest key, which are as
- * low from the start. */
+ * low from the start. Soon after the switch, and since it, they have changed by as much. */
 static void add_switch(const AnalysisTable *table, const AnalysisCells *cells, const AnalysisClaim *claim,
-                       double effect, AnalysisRunMetrics *measured) {
+                       AnalysisSpread spread, double effect, uint32_t world, AnalysisRunMetrics *measured) {
   const double sign = claim->test == ANALYSIS_TEST_SWITCH_UP ? 1 : -1, lowest = lowest_key(cells);
   for (size_t c = 0; c < cells->cells; c++) {
     for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) {
-      const bool has_switched = table->selection->runs[cells->run[i]].parent[0];
+      const size_t run = cells->run[i];
+      const bool has_switched = table->selection->runs[run].parent[0];
       const bool is_low = claim->test == ANALYSIS_TEST_SWITCH_DOWN && cells->key[c] == lowest;
-      if (has_switched || is_low) measured[cells->run[i]].value[claim->measure] += sign * effect;
+      double *value = measured[run].value;
+      if (has_switched || is_low) value[claim->measure] += sign * effect;
+      if (!has_switched) continue;
+      value[ANALYSIS_MEASURE_early_gain] = sign * effect + spread.sd * normal(world, (uint32_t)run, 6);
+      value[ANALYSIS_MEASURE_total_gain] = sign * effect + spread.sd * normal(world, (uint32_t)run, 7);
     }
   }
 }
 
-void analysis_power_add_effect(const AnalysisPlanned *planned, const AnalysisClaim *claim, double effect,
-                               AnalysisRunMetrics *measured) {
+/* Changes a run's measure, and the early score by the opposite if the relation grows. */
+static void change_run(const AnalysisClaim *claim, double change, AnalysisRunMetrics *m) {
+  if (is_bounded(claim->measure)) m->value[claim->measure] += change;
+  else m->value[claim->measure] *= exp(change);
+  if (claim->test == ANALYSIS_TEST_GROWS) m->value[ANALYSIS_MEASURE_early] -= change;
+}
+
+/* Adds the effect to the cells of a stratum. */
+static void add_to_cells(const AnalysisPlanned *planned, const AnalysisTable *table, AnalysisCells *cells, size_t s,
+                         const AnalysisClaim *claim, double effect, uint32_t world, AnalysisRunMetrics *measured) {
+  const bool over_levers = analysis_power_is_over_levers(claim->test);
+  const Levers levers = over_levers ? find_levers(planned, claim) : (Levers){.count = 0};
+  if (claim->test == ANALYSIS_TEST_ONE_CURVE) mark_lever(table, cells, s);
+
+  for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1]; c++) {
+    const AnalysisConfig *config = &planned->runs[cells->run[cells->first[c]]].config;
+    const double change = over_levers ? lever_change_of(claim, cells, s, c, sum_levers(&levers, config, world))
+                                      : change_of(claim, cells, s, c);
+    for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++)
+      change_run(claim, effect * change, &measured[cells->run[i]]);
+  }
+}
+
+/* Lets late gains be those of each run's own score, and vary by a quarter of the seeds' spread, as slopes do. */
+static void set_late_gains(const AnalysisCells *cells, const AnalysisClaim *claim, AnalysisSpread spread,
+                           uint32_t world, AnalysisRunMetrics *measured) {
+  for (size_t i = 0; i < cells->count; i++) {
+    double *value = measured[cells->run[i]].value;
+    value[ANALYSIS_MEASURE_late_gain] = spread.sd / 4 * normal(world, (uint32_t)cells->run[i], 5);
+    value[ANALYSIS_MEASURE_total_gain] = value[claim->measure];
+  }
+}
+
+void analysis_power_add_effect(const AnalysisPlanned *planned, const AnalysisClaim *claim, AnalysisSpread spread,
+                               double effect, uint32_t world, AnalysisRunMetrics *measured) {
   const AnalysisSelection selection = {.runs = planned->runs, .count = planned->count};
-  const bool bounded = is_bounded(claim->measure);
   const bool is_switch = analysis_test_info(claim->test)->kind == ANALYSIS_OF_SWITCH;
   AnalysisCells cells;
   if (effect == 0) return;
 
   AnalysisTable table = analysis_table_create(&selection, measured, NULL);
-  const bool is_arranged = analysis_claim_arrange(NULL, claim, &table, &cells) == CORE_OK;
-  if (is_arranged && is_switch) {
-    add_switch(&table, &cells, claim, effect, measured);
-  } else if (is_arranged) {
-    for (size_t s = 0; s < cells.strata; s++) {
-      if (claim->test == ANALYSIS_TEST_ONE_CURVE) mark_lever(&table, &cells, s);
-      for (size_t c = cells.stratum[s]; c < cells.stratum[s + 1]; c++) {
-        const double change = effect * change_of(claim, &cells, s, c, false);
-        const double early = effect * change_of(claim, &cells, s, c, true);
-        for (size_t i = cells.first[c]; i < cells.first[c + 1]; i++) {
-          AnalysisRunMetrics *m = &measured[cells.run[i]];
-          if (bounded) m->value[claim->measure] += change;
-          else m->value[claim->measure] *= exp(change);
-          if (claim->measure != ANALYSIS_MEASURE_early) m->value[ANALYSIS_MEASURE_early] += early;
-        }
-      }
-    }
+  if (analysis_claim_arrange(NULL, claim, &table, &cells) == CORE_OK) {
+    const size_t strata = is_switch ? 0 : cells.strata;
+    if (is_switch) add_switch(&table, &cells, claim, spread, effect, world, measured);
+    for (size_t s = 0; s < strata; s++) add_to_cells(planned, &table, &cells, s, claim, effect, world, measured);
+    if (analysis_test_is_plateau(claim->test)) set_late_gains(&cells, claim, spread, world, measured);
   }
   analysis_cells_free(&cells);
   analysis_table_free(&table);
@@ -309,7 +406,7 @@ int analysis_power_simulate(const AnalysisPlanned *planned, const AnalysisClaim 
     AnalysisRunMetrics *measured = core_memory_allocate((planned->count + 1) * sizeof *measured);
     AnalysisClaimResult f = {0};
     analysis_power_fill(planned, claim, spread, world, measured);
-    analysis_power_add_effect(planned, claim, effect, measured);
+    analysis_power_add_effect(planned, claim, spread, effect, world, measured);
     own.metrics = measured;
     failed += analysis_claim_test(NULL, &options, claim, &own, &f) != CORE_OK;
     tested += !isnan(f.p_for);

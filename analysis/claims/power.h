@@ -29,12 +29,17 @@ int analysis_spread_measure(const AnalysisTable *table, const AnalysisClaim *cla
 double analysis_power_effect(const AnalysisClaim *claim, bool *is_ratio);
 /* Whether a test is one of equality within a margin. */
 bool analysis_power_is_of_margin(AnalysisTest test);
-/* Sets the metrics of simulated world `world`: no effect, and second conditions of plateaus and switches that hold. */
+/* Whether a test is one over levers, whose error is the spread of their effects, so that more seeds hardly help. */
+bool analysis_power_is_over_levers(AnalysisTest test);
+/* Sets the metrics of simulated world `world`: no effect, and second conditions of plateaus and switches that hold. In
+ * tests over levers each of them moves x. */
 void analysis_power_fill(const AnalysisPlanned *planned, const AnalysisClaim *claim, AnalysisSpread spread,
                          uint32_t world, AnalysisRunMetrics *measured);
-/* Adds the claim's effect; for tests of a margin it makes the claim false by as much. */
-void analysis_power_add_effect(const AnalysisPlanned *planned, const AnalysisClaim *claim, double effect,
-                               AnalysisRunMetrics *measured);
+/* Adds the claim's effect; for tests of a margin it makes the claim false by as much. In tests over levers (MIDDLE, UP,
+ * DOWN, GROWS) each lever has an effect of its own in each world, with a standard deviation equal to their mean. The
+ * second condition of a plateau (no late gain) and of a switch (as large a lead, or fall) varies over seeds. */
+void analysis_power_add_effect(const AnalysisPlanned *planned, const AnalysisClaim *claim, AnalysisSpread spread,
+                               double effect, uint32_t world, AnalysisRunMetrics *measured);
 
 /* Rates of support in simulated worlds, alone and at the middle level of Holm's correction of `claims`. */
 typedef struct AnalysisPower { double alone, together; bool tested; } AnalysisPower;

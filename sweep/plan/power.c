@@ -166,8 +166,9 @@ static int read_spreads(const char *root, Study *study) {
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 
-static void print_seeds(CoreTable *table, size_t seeds) {
+static void print_seeds(CoreTable *table, const Row *row, size_t seeds) {
   if (seeds > 0) core_table_cell(table, "%zu", seeds);
+  else if (analysis_power_is_over_levers(row->claim->test)) core_table_cell(table, "more hardly help");
   else core_table_cell(table, "> %zu", tried[TRIED - 1]);
 }
 
@@ -185,8 +186,8 @@ static void print_row(CoreTable *table, const Row *row, size_t alone, size_t tog
 
   core_table_cell(table, "%.0f %%", 100 * row->power[0].alone);
   core_table_cell(table, "%.0f %%", 100 * row->power[0].together);
-  print_seeds(table, alone);
-  print_seeds(table, together);
+  print_seeds(table, row, alone);
+  print_seeds(table, row, together);
 }
 
 static json_t *row_json(const Row *row, size_t alone, size_t together) {
@@ -201,6 +202,7 @@ static json_t *row_json(const Row *row, size_t alone, size_t together) {
   json_object_set_new(object, "power_together", json_real(row->power[0].together));
   json_object_set_new(object, "seeds_needed", alone ? json_integer((json_int_t)alone) : json_null());
   json_object_set_new(object, "seeds_needed_together", together ? json_integer((json_int_t)together) : json_null());
+  json_object_set_new(object, "over_levers", json_boolean(analysis_power_is_over_levers(row->claim->test)));
   return object;
 }
 
@@ -217,6 +219,12 @@ static void print_table(const Study *study, const CoreText *untestable, const si
 
   printf("\nPower: in how many of %d simulated experiments the test supports a claim that is true by this much.\n"
          "Among %zu: at the middle level of Holm's correction (analyze claims --correct).\n", WORLDS, study->count);
+  bool over_levers = false;
+  for (size_t i = 0; i < study->count; i++)
+    over_levers = over_levers || analysis_power_is_over_levers(study->rows[i].claim->test);
+  if (over_levers)
+    printf("Claims about DDR: each lever has an effect of its own, with a standard deviation over levers as large as\n"
+           "their mean. They are tested by the agreement of levers, so more seeds hardly help.\n");
   if (untestable->length > 0) printf("Not testable with these runs alone: %s\n", core_text_string(untestable));
 }
 

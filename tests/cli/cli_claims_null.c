@@ -82,7 +82,7 @@ static void simulate(const AnalysisPlanned *world, const AnalysisClaim *claim, i
     AnalysisClaimResult *finding = NULL;
     size_t count;
     analysis_power_fill(world, claim, spread, w, measured);
-    analysis_power_add_effect(world, claim, effect, measured);
+    analysis_power_add_effect(world, claim, spread, effect, w, measured);
     if (analysis_claims_test(NULL, &selection, measured, NULL, &asked, &finding, &count) == CORE_OK && count == 1)
       verdicts[finding[0].verdict]++;
     analysis_claims_free(&finding, count);

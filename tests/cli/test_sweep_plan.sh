@@ -183,6 +183,13 @@ tap_check "more seeds have more power, and as many are needed" \
 tap_simulate "$tap_dir/simulated" 4 3; sweep collect --root "$tap_dir/simulated" >/dev/null
 tap_expect "the spread is that of the workspace's runs" 0 "ddr_levers .*none .*0.0[0-9]* \([1-9][0-9]* runs\)" \
   sweep plan "$experiments/ddr_levers.ini" --power --root "$tap_dir/simulated"
+printf '[sweep]\nname = fig8_ddr\nseeds = 3\n[train]\ntotal_steps = 1e6\n[grid all]\nppo.epsilon = 0.1, 0.2\nppo.epochs = 1, 4\nenv.num = 16, 64\n' >levers.ini
+plan levers.ini --power >levers.txt 2>&1
+tap_expect "where levers differ, more seeds hardly help" 0 "ddr_low .* more hardly help" cat levers.txt
+tap_expect "which is said" 0 "each lever has an effect of its own" cat levers.txt
+tap_check "nor does --json find a number of seeds" "$(plan levers.ini --power --json | python3 -c 'import json, sys
+for claim in json.load(sys.stdin)["claims"]:
+  if not claim["over_levers"] or claim["seeds_needed"] is not None: print(claim)')"
 tap_run "power of a file that no claim uses is refused" 2 "no claim of the papers uses the sweep good; analyze claims --list" plan good.ini --power
 tap_run "power is of one file" 2 "power is of one file; found 2 files" plan good.ini good.ini --power
 

@@ -87,8 +87,115 @@ static void test_spread(void **state) {
   world_free(&world);
 }
 
+/* ---- levers and second conditions -------------------------------------------------------------------------------- */
+
+static void add_planned(AnalysisPlanned *planned, const CoreConfig *config) {
+  char id[CORE_RUN_ID];
+  core_config_id(config, id);
+  analysis_planned_add(planned, config, id);
+}
+
+/* A full grid of four levers. */
+static AnalysisPlanned plan_levers(int seeds) {
+  AnalysisPlanned planned = {0};
+  for (int point = 0; point < 16; point++) {
+    for (int seed = 0; seed < seeds; seed++) {
+      CoreConfig config = core_config_default();
+      config.train.seed = seed;
+      config.ppo.epsilon = point & 1 ? 0.3 : 0.2;
+      config.ppo.learning_rate = point & 2 ? 2e-4 : 1e-4;
+      config.ppo.epochs = point & 4 ? 4 : 1;
+      config.ppo.gamma = point & 8 ? 0.99 : 0.95;
+      add_planned(&planned, &config);
+    }
+  }
+  return planned;
+}
+
+/* Effects of four levers whose standard deviation is their mean, by Student's t: 0.29 (noncentral t, 3 degrees of
+ * freedom, noncentrality 2), however many the seeds. Ranks change it a little. */
+static void test_levers(void **state) {
+  static const AnalysisTest tested[] = {ANALYSIS_TEST_UP, ANALYSIS_TEST_DOWN, ANALYSIS_TEST_GROWS,
+                                        ANALYSIS_TEST_MIDDLE};
+  for (size_t i = 0; i < sizeof tested / sizeof *tested; i++) {
+    const AnalysisClaim claim = {.id = "levers", .where = "", .key = "ddr", .second = "", .data = "",
+                                 .free_settings = "ppo.epsilon,ppo.learning_rate,ppo.epochs,ppo.gamma",
+                                 .test = tested[i], .test_name = "", .measure = ANALYSIS_MEASURE_final};
+    double alone[2];
+    for (int many = 0; many < 2; many++) {
+      AnalysisPlanned planned = plan_levers(many ? 8 : 3);
+      AnalysisPower power;
+      const AnalysisSpread spread = {0.6, 0.01, 0};
+      assert_int_equal(analysis_power_simulate(&planned, &claim, spread, 0.1, 1, 300, &power), CORE_OK);
+      assert_true(power.tested);
+      alone[many] = power.alone;
+      analysis_planned_free(&planned);
+    }
+    if (!(alone[1] > 0.15 && alone[1] < 0.45 && fabs(alone[1] - alone[0]) < 0.1))
+      fail_msg("test %zu: %g with 3 seeds, %g with 8", i, alone[0], alone[1]);
+  }
+}
+
+/* Computes mean and standard deviation of a measure over runs with a parent, or over those without. */
+static void describe_runs(const AnalysisPlanned *planned, const AnalysisRunMetrics *measured, AnalysisMeasure measure,
+                          bool with_parent, double *mean, double *sd) {
+  double *value = calloc(planned->count, sizeof *value);
+  size_t count = 0;
+  for (size_t r = 0; r < planned->count; r++)
+    if ((planned->runs[r].parent[0] != '\0') == with_parent) value[count++] = measured[r].value[measure];
+  assert_true(count >= 200);
+  *mean = analysis_mean(value, count);
+  *sd = analysis_sd(value, count);
+  free(value);
+}
+
+/* The lead after a switch, and the change since it, are of the claim's effect and vary as seeds do; the late gain of a
+ * plateau varies by a quarter of that. */
+static void test_second_conditions(void **state) {
+  const AnalysisSpread spread = {0.6, 0.08, 0};
+  double mean, sd;
+  AnalysisPlanned planned = {0};
+  for (int seed = 0; seed < 200; seed++) {
+    CoreConfig low = ewma(8, seed), high = ewma(512, seed);
+    char parent[CORE_RUN_ID];
+    add_planned(&planned, &low);
+    add_planned(&planned, &high);
+    core_config_id(&low, parent);
+    snprintf(high.init.from, sizeof high.init.from, "run:%s@10", parent);
+    add_planned(&planned, &high);
+  }
+  analysis_planned_name_parents(&planned);
+
+  for (int down = 0; down < 2; down++) {
+    AnalysisClaim claim = {.id = "switch", .where = "", .key = "ppo.com", .second = "", .data = "",
+                           .free_settings = "", .test = down ? ANALYSIS_TEST_SWITCH_DOWN : ANALYSIS_TEST_SWITCH_UP,
+                           .test_name = "", .measure = ANALYSIS_MEASURE_final};
+    AnalysisRunMetrics *measured = calloc(planned.count + 1, sizeof *measured);
+    analysis_power_fill(&planned, &claim, spread, 1, measured);
+    analysis_power_add_effect(&planned, &claim, spread, 0.1, 1, measured);
+    describe_runs(&planned, measured, down ? ANALYSIS_MEASURE_total_gain : ANALYSIS_MEASURE_early_gain, true, &mean,
+                  &sd);
+    assert_true(fabs(mean - (down ? -0.1 : 0.1)) < 0.02 && fabs(sd / 0.08 - 1) < 0.2);
+    describe_runs(&planned, measured, ANALYSIS_MEASURE_early_gain, false, &mean, &sd);
+    assert_true(fabs(mean - 0.6) < 0.02); /* runs that did not switch stay as they are */
+
+    claim.test = ANALYSIS_TEST_LOW_PLATEAU;
+    analysis_power_fill(&planned, &claim, spread, 1, measured);
+    analysis_power_add_effect(&planned, &claim, spread, 0.1, 1, measured);
+    describe_runs(&planned, measured, ANALYSIS_MEASURE_late_gain, false, &mean, &sd);
+    assert_true(fabs(mean) < 0.005 && fabs(sd / 0.02 - 1) < 0.2);
+    for (size_t r = 0; r < planned.count; r++) {
+      const double *value = measured[r].value;
+      assert_true(value[ANALYSIS_MEASURE_total_gain] == value[ANALYSIS_MEASURE_final]);
+    }
+    free(measured);
+  }
+  analysis_planned_free(&planned);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_student), cmocka_unit_test(test_no_effect),
-                                     cmocka_unit_test(test_spread)};
+                                     cmocka_unit_test(test_spread), cmocka_unit_test(test_levers),
+                                     cmocka_unit_test(test_second_conditions)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
