@@ -98,7 +98,9 @@ double analysis_permute_p_min(const AnalysisCells *cells, size_t n);
  * measure over x within blocks of configurations that differ in this lever only. Student's t over the levers tests the
  * mean slope (Ibragimov and Mueller 2010, J. Business & Economic Statistics 28:453, valid for slopes of unequal
  * precision). If levers matter in directions that are unrelated to x, the nominal rate is significant; correlations
- * within blocks, which end at 1, exceed it.
+ * within blocks, which end at 1, exceed it. Slopes of UP, DOWN and GROWS that share configurations are correlated if
+ * these move them alike, as where x has nothing to do with the settings; the variance of their mean is then larger by
+ * (1 + (n - 1) r) / (1 - r), r being the correlation of n slopes whose configurations deviate independently.
  *
  * A lever is a smallest set of settings in which two configurations of a stratum differ: ppo.epsilon, or env.num and
  * ppo.num_steps if these change together. Each cell is a point, with its means of x and of the measure, which is

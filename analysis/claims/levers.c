@@ -17,7 +17,7 @@ typedef struct Levers {
   Settings set[LEVERS_MAX];
   double sum[LEVERS_MAX], strata[LEVERS_MAX]; /* sum over the strata in which it has one, and their number */
   size_t count;
-  double *weight;                             /* [LEVERS_MAX][cells] weights of the cells' means; NULL: not needed */
+  double *weight;                             /* [LEVERS_MAX][cells] weights of the cells' means */
   size_t cells;
 } Levers;
 
@@ -97,7 +97,7 @@ static void add_slope(Levers *levers, const Settings *lever, const Points *p, co
   if (i == levers->count) levers->set[levers->count++] = *lever;
   for (size_t k = 0; k < p->count; k++) {
     levers->sum[i] += slope[k] == 0 ? 0 : slope[k] * p->y[k];
-    if (levers->weight) levers->weight[i * levers->cells + p->first + k] = slope[k];
+    levers->weight[i * levers->cells + p->first + k] = slope[k];
   }
   levers->strata[i]++;
 }
@@ -124,15 +124,34 @@ static void add_levers(const AnalysisTable *table, const AnalysisCells *cells, c
   free(difference);
 }
 
-/* Tests the mean of the levers' slopes by Student's t. */
-static AnalysisTestResult test_levers(const Levers *levers, const AnalysisCells *cells) {
+/* Returns by how much what slopes share makes the variance of their mean exceed that of independent ones. Slopes along
+ * several levers have configurations in common, whose deviations move all of them alike unless x moves oppositely. */
+static double shared_variance(const Levers *levers) {
+  const double n = (double)levers->count;
+  double own = 0, shared = 0;
+  for (size_t i = 0; i < levers->count; i++) {
+    for (size_t k = 0; k < levers->count; k++) {
+      double product = 0;
+      for (size_t c = 0; c < levers->cells; c++)
+        product += levers->weight[i * levers->cells + c] * levers->weight[k * levers->cells + c];
+      *(i == k ? &own : &shared) += product / levers->strata[i] / levers->strata[k];
+    }
+  }
+  own /= n;
+  shared /= n * (n - 1);
+  return shared > 0 ? (own + (n - 1) * shared) / (own - shared) : 1;
+}
+
+/* Tests the mean of the levers' slopes by Student's t. inflation: of the variance of that mean. */
+static AnalysisTestResult test_levers(const Levers *levers, const AnalysisCells *cells, double inflation) {
   AnalysisTestResult result = ANALYSIS_NOT_TESTED;
   double slope[LEVERS_MAX];
   if (levers->count < ANALYSIS_LEVERS_MIN) return result;
   for (size_t l = 0; l < levers->count; l++) slope[l] = levers->sum[l] / levers->strata[l];
   const double n = (double)levers->count;
   const AnalysisContrast mean = {.estimate = analysis_mean(slope, levers->count),
-                                 .error = analysis_sd(slope, levers->count) / sqrt(n), .degrees = n - 1};
+                                 .error = analysis_sd(slope, levers->count) * sqrt(inflation / n),
+                                 .degrees = n - 1};
   result.interval = analysis_contrast_interval(mean, cells->count);
   result.p_for = analysis_contrast_above(mean, 0);
   result.p_against = analysis_contrast_below(mean, 0);
@@ -140,7 +159,19 @@ static AnalysisTestResult test_levers(const Levers *levers, const AnalysisCells 
   return result;
 }
 
+/* Tests slopes, allowing for what they share. */
+static AnalysisTestResult test_slopes(const Levers *levers, const AnalysisCells *cells) {
+  const bool is_tested = levers->count >= ANALYSIS_LEVERS_MIN;
+  return test_levers(levers, cells, is_tested ? shared_variance(levers) : 1);
+}
+
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+static Levers levers_create(const AnalysisCells *cells) {
+  Levers levers = {.cells = cells->cells};
+  levers.weight = core_memory_zero_allocate(LEVERS_MAX * cells->cells + 1, sizeof *levers.weight);
+  return levers;
+}
 
 static Points points_create(const AnalysisCells *cells, size_t s) {
   Points p = {.first = cells->stratum[s], .count = cells->stratum[s + 1] - cells->stratum[s]};
@@ -163,7 +194,7 @@ static void rank_means(const AnalysisCells *cells, const Points *p, const double
 }
 
 AnalysisTestResult analysis_test_relation(const AnalysisTable *table, const AnalysisCells *cells) {
-  Levers levers = {.count = 0};
+  Levers levers = levers_create(cells);
   for (size_t s = 0; s < cells->strata; s++) {
     Points p = points_create(cells, s);
     set_means(cells, &p, cells->x, p.x);
@@ -171,12 +202,14 @@ AnalysisTestResult analysis_test_relation(const AnalysisTable *table, const Anal
     add_levers(table, cells, &p, &levers);
     free(p.x);
   }
-  return test_levers(&levers, cells);
+  const AnalysisTestResult result = test_slopes(&levers, cells);
+  free(levers.weight);
+  return result;
 }
 
 AnalysisTestResult analysis_test_relation_grows(const AnalysisTable *table, const AnalysisCells *cells,
                                              const double *early) {
-  Levers levers = {.count = 0};
+  Levers levers = levers_create(cells);
   for (size_t s = 0; s < cells->strata; s++) {
     Points p = points_create(cells, s);
     double *before = core_memory_allocate((p.count + 1) * sizeof *before);
@@ -188,7 +221,9 @@ AnalysisTestResult analysis_test_relation_grows(const AnalysisTable *table, cons
     free(before);
     free(p.x);
   }
-  return test_levers(&levers, cells);
+  const AnalysisTestResult result = test_slopes(&levers, cells);
+  free(levers.weight);
+  return result;
 }
 
 /* Raises the probabilities to those of Student's t over seeds. Unlike slopes over x, comparisons of thirds share points
@@ -211,8 +246,7 @@ static void check_seeds(const Levers *levers, const AnalysisCells *cells, Analys
 
 /* Compares the middle third of each stratum by x (x = 1) with an outer one (x = 0); the third one is left out. */
 static AnalysisTestResult compare_thirds(const AnalysisTable *table, const AnalysisCells *cells, bool high) {
-  Levers levers = {.cells = cells->cells};
-  levers.weight = core_memory_zero_allocate(LEVERS_MAX * cells->cells + 1, sizeof *levers.weight);
+  Levers levers = levers_create(cells);
 
   for (size_t s = 0; s < cells->strata; s++) {
     Points p = points_create(cells, s);
@@ -228,7 +262,7 @@ static AnalysisTestResult compare_thirds(const AnalysisTable *table, const Analy
     free(p.x);
   }
 
-  AnalysisTestResult result = test_levers(&levers, cells);
+  AnalysisTestResult result = test_levers(&levers, cells, 1);
   if (!isnan(result.p_for)) check_seeds(&levers, cells, &result);
   free(levers.weight);
   return result;
