@@ -1,6 +1,5 @@
 # Checks the rates of wrong verdicts of cli_verdict_rates: none is above 3.5 % of the worlds a side by more than three
-# standard errors of their number, which few worlds make wide. Where x is random, lever by lever tests are known to be
-# wrong more often: at most 15 %. Prints the table of docs/validation.md as comments.
+# standard errors of their number, which few worlds make wide. Prints the table of docs/validation.md as comments.
 BEGIN { FS = ","; most = 0 }
 function group(name, tasks, truth) {
   if (truth == "x is random") return 7
@@ -15,9 +14,8 @@ NR == 1 { next }
 NF != 9 { bad++; print "# not a line of rates: " $0; next }
 {
   supported = 100 * $7 / $6; contradicted = 100 * $8 / $6; g = group($3, $5, $2); lines++
-  rate_allowed = g == 7 ? 0.15 : 0.035
-  limit = 100 * rate_allowed + 300 * sqrt(rate_allowed * (1 - rate_allowed) / $6)
-  if (g != 7 && limit > most) most = limit
+  limit = 3.5 + 300 * sqrt(0.035 * 0.965 / $6)
+  if (limit > most) most = limit
   if (!($1 in row)) { row[$1] = ++rows; names[rows] = $1 }
   worst = supported > contradicted ? supported : contradicted
   if (worst > rate[$1 g]) rate[$1 g] = worst
