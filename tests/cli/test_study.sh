@@ -29,6 +29,8 @@ tap_check "with the verdicts of its table" "$(restored parallel table docs/study
 
 ended=$(($(wc -l <docs/study/plateau.csv) - 1))
 tap_expect "the runs of plan-plateau.md that have ended become a workspace" 0 "new rows from $ended runs" restored plateau restore plateau
+tap_check "with the probes of its page" "$(python3 tests/tools/study_plateau.py plasticity |
+  diff <(grep -E '^\| [0-9]+ \| ([^|]* \|){6}$' docs/study-plateau.md) -)"
 tap_expect "and are not trained again" 0 " $ended finished, $((88 - ended)) pending" sweep status fig3a_switch --root "$tap_dir/plateau"
 
 # ---- numbers in the text

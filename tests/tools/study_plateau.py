@@ -108,20 +108,21 @@ def ratio(values):
 
 
 def print_plasticity():
-    """A row per checkpoint and COM: relative errors of actor and critic, and the actor's ratio to that of COM 64."""
+    """A row per checkpoint and COM: relative errors of the actor for both options of --around, each with its ratio to that
+    of COM 64, and of the critic."""
     logs = {}
     for row in rows_of("plasticity"):
         key = int(row["iteration"]), float(row["com"]), row["around"], row["network"]
         logs.setdefault(key, {})[row["seed"]] = math.log(float(row["relative"]))
 
     for iteration, com in sorted({key[:2] for key in logs}):
-        actor, critic = (math.exp(statistics.mean(logs[iteration, com, "mean", network].values()))
-                         for network in ("actor", "critic"))
-        cells = [f"{actor:.2f}"]
+        cells = []
         for around in ("mean", "output"):
-            low, usual = (logs[iteration, c, around, "actor"] for c in (com, 64))
-            cells.append(ratio([low[seed] - usual[seed] for seed in low]) if com != 64 else "1")
-        print(f"| {iteration} | {com:.0f} | " + " | ".join(cells) + f" | {critic:.2f} |")
+            own, usual = (logs[iteration, c, around, "actor"] for c in (com, 64))
+            cells.append(f"{math.exp(statistics.mean(own.values())):.1f}")
+            cells.append(ratio([own[seed] - usual[seed] for seed in own]) if com != 64 else "1")
+        cells.append(f"{math.exp(statistics.mean(logs[iteration, com, 'mean', 'critic'].values())):.1f}")
+        print(f"| {iteration} | {com:.0f} | " + " | ".join(cells) + " |")
 
 
 {"runs": print_runs, "predictors": print_predictors, "plasticity": print_plasticity}[sys.argv[1]]()
