@@ -194,23 +194,6 @@ table_plateau() {
   rm -r "$root/study"
 }
 
-draw_plateau() {
-  local environments
-  cd "$root"
-  draw plateau-asymptote asymptote results.db --sweep fig1a_com --group ppo.com --panel env.num
-  draw plateau-switches fig3a results.db -w env.num=64
-  for environments in 64 256; do
-    draw plateau-best-$environments best results.db --sweep fig1a_com -x ddr -w env.num=$environments
-  done
-  export_plateau
-  rm -rf study study.txt
-}
-table_plateau() {
-  "$build/analyze" asymptote "$root/results.db" --sweep fig1a_com --group ppo.com --panel env.num -o "$root/study" --json |
-    python3 tests/tools/study_plateau.py runs
-  rm -r "$root/study"
-}
-
 # Probes of the plateau study's networks, a fit of actor or critic a line (docs/study/plan-plasticity.md).
 probed_sql="SELECT id AS run, seed, json_extract(config, '$.ppo.com') AS com FROM run WHERE status = 'finished'
   AND json_extract(config, '$.env.num') = 64 AND json_extract(config, '$.init.from') = ''

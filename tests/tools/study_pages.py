@@ -12,6 +12,8 @@ import re
 import statistics
 import subprocess
 
+from study_plateau import least_squares, runs_of
+
 LEVERS, USUAL_ENVIRONMENTS = 4, 64  # of experiments/ddr_levers.ini
 OLD_PICTURES = ("fixed-point-fig1a.svg", "fixed-point-fig1b.svg")  # docs/study-fixed-point.md says why
 
@@ -19,11 +21,6 @@ OLD_PICTURES = ("fixed-point-fig1a.svg", "fixed-point-fig1b.svg")  # docs/study-
 def rows(page):
     with open(page, encoding="utf-8") as file:
         return [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in file if line.startswith("|")]
-
-
-def runs_of(study):
-    with open(f"docs/study/{study}.csv", encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def means(study, keys, columns):
@@ -40,17 +37,10 @@ def check(where, shown, value, digit):
 
 
 def cubic(points):
-    """Returns the least-squares cubic of points (x, y), by the normal equations of centered x."""
+    """Returns the least-squares cubic of points (x, y), of centered x."""
     center = statistics.mean(x for x, _ in points)
-    powers = [[(x - center) ** i for i in range(4)] for x, _ in points]
-    system = [[sum(row[i] * row[j] for row in powers) for j in range(4)] +
-              [sum(row[i] * y for row, (_, y) in zip(powers, points))] for i in range(4)]
-    for i in range(4):
-        system[i] = [value / system[i][i] for value in system[i]]
-        for j in range(4):
-            if j != i:
-                system[j] = [value - system[j][i] * pivot for value, pivot in zip(system[j], system[i])]
-    return lambda x: sum(system[i][4] * (x - center) ** i for i in range(4))
+    fit = least_squares([[(x - center) ** i for i in range(4)] for x, _ in points], [y for _, y in points])
+    return lambda x: sum(fit[i] * (x - center) ** i for i in range(4))
 
 
 def distances(cells, setting):

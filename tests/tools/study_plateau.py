@@ -16,7 +16,7 @@ T_95 = {2: 4.3027, 3: 3.1824, 4: 2.7764, 5: 2.5706, 6: 2.4469, 7: 2.3646}
 T_975 = {2: 6.2053, 3: 4.1765, 4: 3.4954, 5: 3.1634, 6: 2.9687, 7: 2.8412}
 
 
-def rows_of(name):
+def runs_of(name):
     with open(f"docs/study/{name}.csv", encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -38,7 +38,7 @@ def line(values):
 def settings():
     """Returns the runs from the start by (environments, COM)."""
     runs = collections.defaultdict(list)
-    for row in rows_of("plateau"):
+    for row in runs_of("plateau"):
         if not row["begun_from"]:
             runs[int(row["environments"]), float(row["com"])].append(row)
     return dict(sorted(runs.items()))
@@ -85,7 +85,7 @@ def print_predictors():
     error of predicting each setting's score from the others', linearly in the logarithms."""
     points = []
     for (environments, com), runs in settings().items():
-        score = statistics.mean(rate for row in runs for rate in rates(row)[20:])
+        score = statistics.mean(rate for row in runs for rate in rates(row)[len(rates(row)) * 2 // 3:])
         kls = [float(kl) for row in runs for kl in row["mean_kls"].split()[-7:]]
         ddr = float(runs[0]["transitions"]) / float(runs[0]["iteration"]) / statistics.mean(kls)
         noise = sum(float(row["grad_variance"]) for row in runs) / sum(float(row["grad_square"]) for row in runs)
@@ -111,7 +111,7 @@ def print_plasticity():
     """A row per checkpoint and COM: relative errors of the actor for both options of --around, each with its ratio to that
     of COM 64, and of the critic."""
     logs = {}
-    for row in rows_of("plasticity"):
+    for row in runs_of("plasticity"):
         key = int(row["iteration"]), float(row["com"]), row["around"], row["network"]
         logs.setdefault(key, {})[row["seed"]] = math.log(float(row["relative"]))
 
@@ -125,4 +125,5 @@ def print_plasticity():
         print(f"| {iteration} | {com:.0f} | " + " | ".join(cells) + " |")
 
 
-{"runs": print_runs, "predictors": print_predictors, "plasticity": print_plasticity}[sys.argv[1]]()
+if __name__ == "__main__":
+    {"runs": print_runs, "predictors": print_predictors, "plasticity": print_plasticity}[sys.argv[1]]()
