@@ -61,8 +61,10 @@ static void test_levers_without_relation(void **state) {
   Grid *g = grid_create();
   const AnalysisSelection selection = {.runs = g->world.runs, .count = g->world.count};
   const AnalysisClaimsOptions asked = {.ids = ids, .id_count = 3};
+
   static const struct { double share; bool is_random; } cases[] = {
     {0, false}, {0.5, false}, {0.9, false}, {0, true}, {0.5, true}};
+
   for (size_t s = 0; s < sizeof cases / sizeof *cases; s++) {
     int up[3] = {0}, down[3] = {0};
     for (uint32_t w = 0; w < WORLDS; w++) {

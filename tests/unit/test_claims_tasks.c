@@ -126,6 +126,7 @@ static void test_one_task_alone(void **state) {
     {{{0.15, -0.03}, {0.03, 0.03}}, 2, ANALYSIS_UNDECIDED, alone}, /* either task alone shows it, one size less not */
     {{{-0.15, 0.03}, {-0.03, -0.03}}, 2, ANALYSIS_UNDECIDED, alone},
   };
+
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     World world = sizes_world(cases[i].rise, cases[i].count, 36);
     const AnalysisClaimResult f = finding_of(&world, "environments_more");

@@ -172,6 +172,7 @@ static void test_tasks(void **state) {
     if (core_config_set(&other, "env.task", "gym/Walker2d-v4") != CORE_OK) fail_msg("%s", core_error_message());
     add_run(&world, &other, 0.6);
   }
+
   const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
   AnalysisTable table = analysis_table_create(&selection, world.measured, NULL);
   AnalysisCells cells;
@@ -180,6 +181,7 @@ static void test_tasks(void **state) {
                                            .x_measure = -1};
   assert_int_equal(analysis_cells_create(&table, &arrangement, &cells), CORE_OK);
   assert_int_equal(cells.cells, 4);
+
   size_t count;
   AnalysisClaimResult f = {.claim = analysis_claims_list(&count), .comparison = ANALYSIS_BY_DIFFERENCE};
   analysis_cells_allow(&table, &cells, &f);
@@ -187,6 +189,7 @@ static void test_tasks(void **state) {
     assert_int_equal(cells.allowance[c].runs, 10);
     assert_int_equal(cells.allowance[c].setting, c % 2);
   }
+
   analysis_cells_free(&cells);
   analysis_table_free(&table);
   world_free(&world);
