@@ -4,16 +4,18 @@
 #   tests/tools/study.sh BUILD ROOT extend [EXPERIMENT...]  five seeds more, where claims were undecided with five
 #   tests/tools/study.sh BUILD ROOT restore [STUDY]       a new workspace ROOT with the published runs: their evaluations, DDR, no more.
 #                                                         STUDY: main (default), ddr (docs/study-ddr.md), fixed_point (docs/study-fixed-point.md),
-#                                                         parallel (docs/study-parallel-data.md), plateau (docs/study-plateau.md)
+#                                                         parallel (docs/study-parallel-data.md), plateau (docs/study-plateau.md),
+#                                                         com_epsilon (docs/study-com-epsilon.md)
 #   tests/tools/study.sh BUILD ROOT claims                the verdicts
 #   tests/tools/study.sh BUILD ROOT table [PAGE]          the rows of a page's table of verdicts (docs/study.md)
 #   tests/tools/study.sh BUILD ROOT power                 the power of the main study's claims with ten seeds, by the spread of the runs in ROOT
 #   tests/tools/study.sh BUILD ROOT controller            the controller against the best fixed settings
 #   tests/tools/study.sh BUILD ROOT draw_ddr              docs/study/: picture and runs of docs/study-ddr.md
 #   tests/tools/study.sh BUILD ROOT draw_parallel         docs/study/: pictures and runs of docs/study-parallel-data.md
+#   tests/tools/study.sh BUILD ROOT com_epsilon           train the runs of docs/study-com-epsilon.md in ROOT, or resume them
+#   tests/tools/study.sh BUILD ROOT draw_com_epsilon      docs/study/: its runs and pictures
 #   tests/tools/study.sh BUILD ROOT plateau               train the runs of docs/study-plateau.md in ROOT, or resume them
-#   tests/tools/study.sh BUILD ROOT export_plateau        docs/study/: its runs that have ended
-#   tests/tools/study.sh BUILD ROOT draw_plateau          the same, and its pictures
+#   tests/tools/study.sh BUILD ROOT draw_plateau          docs/study/: its runs and pictures
 #   tests/tools/study.sh BUILD ROOT table_plateau         the rows of its table of settings
 #   tests/tools/study.sh BUILD ROOT plasticity            docs/study/: probes of its checkpoints (docs/study/plan-plasticity.md)
 #   tests/tools/study.sh BUILD ROOT limits                docs/study/: limits of frozen batches of docs/study-fixed-point.md
@@ -34,6 +36,7 @@ train() { # EXPERIMENT PROFILE OPTIONS...
   "$build/sweep" submit "experiments/$experiment.ini" --profile "$profile" --root "$root" --local --wait "$@"
 }
 run() { for experiment in ${*:-$order}; do train "$experiment" study; done; }
+run_com_epsilon() { train fig12_com_epsilon study --set sweep.seeds=10..19 --set sweep.plan=docs/study/plan-com-epsilon.md; }
 run_plateau() { for experiment in $plateau; do train "$experiment" plateau --set sweep.plan=docs/study/plan-plateau.md; done; }
 
 more() { # EXPERIMENT OPTIONS...
@@ -45,8 +48,8 @@ extend() { for experiment in ${*:-$second}; do more "$experiment" --wait; done; 
 # What is finished here is not trained again; `extend EXPERIMENT` trains five seeds more. Memberships first, so that each
 # run's configuration is known.
 manifest() { "$build/sweep" submit "$@" --root "$root" --local --no-start --no-check; }
-planned() { # PLAN EXPERIMENT PROFILE
-  manifest "experiments/$2.ini" --profile "$3" --set sweep.plan="docs/study/plan-$1.md"
+planned() { # PLAN EXPERIMENT PROFILE OPTIONS...
+  manifest "experiments/$2.ini" --profile "$3" --set sweep.plan="docs/study/plan-$1.md" "${@:4}"
 }
 restore() {
   local runs=runs
@@ -61,6 +64,7 @@ restore() {
     parallel)
       runs=parallel-data
       for experiment in $parallel; do planned parallel-data onpolicy/$experiment study; done ;;
+    com_epsilon) runs=com-epsilon; planned com-epsilon fig12_com_epsilon study --set sweep.seeds=10..19 ;;
     plateau) runs=plateau; for experiment in $plateau; do planned plateau $experiment plateau; done ;;
     *) echo "study.sh: no study $1" >&2; exit 2 ;;
   esac
@@ -134,6 +138,19 @@ draw_ddr() {
   rm -rf study study.txt
 }
 
+# The runs of study-com-epsilon.md.
+export_com_epsilon() {
+  export_runs "run.id AS run, json_extract(config, '$.ppo.com') AS com, json_extract(config, '$.ppo.epsilon') AS epsilon, seed,
+    $origin, iteration, transitions" grad_norm "avg(grad_norm_actor)" "count(grad_norm_actor) > 0" run "com, epsilon, seed"
+}
+draw_com_epsilon() {
+  cd "$root"
+  draw com-epsilon fig12b results.db
+  draw com-epsilon-best fig12a results.db
+  export_com_epsilon >"$target/com-epsilon.csv"
+  rm -rf study study.txt
+}
+
 # The runs of study-parallel-data.md: their settings and evaluations, with the other measures that its claims compare.
 parallel_sql="SELECT id AS run, (SELECT group_concat(sweep, ' ') FROM (SELECT DISTINCT sweep FROM sweep_run WHERE run_id = id)) AS sweeps,
   CASE json_extract(config, '$.env.task') WHEN 'loco512' THEN json_extract(config, '$.env.morphologies')
@@ -176,7 +193,6 @@ plateau_sql="WITH finished AS (SELECT id, config, seed, git_commit, transitions,
     AND json_extract(config, '$.init.from') LIKE 'run:' || finished.id || '@%')
   ORDER BY seed, environments, com, begun_from"
 
-export_plateau() { sql "$plateau_sql" >"$target/plateau.csv"; }
 draw_plateau() {
   local environments
   cd "$root"
@@ -185,7 +201,7 @@ draw_plateau() {
   for environments in 64 256; do
     draw plateau-best-$environments best results.db --sweep fig1a_com -x ddr -w env.num=$environments
   done
-  export_plateau
+  sql "$plateau_sql" >"$target/plateau.csv"
   rm -rf study study.txt
 }
 table_plateau() {
@@ -285,12 +301,13 @@ case "${3:-}" in
   controller) controller ;;
   draw_ddr) draw_ddr ;;
   draw_parallel) draw_parallel ;;
+  com_epsilon) run_com_epsilon ;;
+  draw_com_epsilon) draw_com_epsilon ;;
   plateau) run_plateau ;;
-  export_plateau) cd "$root" && export_plateau ;;
   draw_plateau) draw_plateau ;;
   table_plateau) table_plateau ;;
   plasticity) plasticity ;;
   limits) cd "$root" && sql "$limits_sql" >"$target/fixed-point-limits.csv" ;;
   draw) shift 3; pictures=$*; draw_all ;;
-  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw_ddr|draw_parallel|plateau|export_plateau|draw_plateau|table_plateau|plasticity|limits|draw" >&2; exit 2 ;;
+  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw_ddr|draw_parallel|com_epsilon|draw_com_epsilon|plateau|draw_plateau|table_plateau|plasticity|limits|draw" >&2; exit 2 ;;
 esac

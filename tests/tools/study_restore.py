@@ -78,7 +78,7 @@ def restore_main(row, root):
 def restore_ddr(row, root):
     last, done = int(row["iteration"]), int(row["transitions"])
     means = {"kl[nat]": f"{done / last / float(row['ddr']):.9g}"}
-    if row["noise_scale"]:
+    if row.get("noise_scale"):
         means |= {"grad_variance_actor": row["noise_scale"], "grad_square_actor": "1"}
     write_run(root, row["run"], row["commit"], "finished", last, done, 0, means,
               {"iteration": evaluated(0, last)} | rated(row["solve_rates"].split()))
@@ -140,8 +140,7 @@ def check_plan(path, recorded):
 
 
 def main():
-    distinct = {"mean_kls": restore_plateau, "noise_scale": restore_ddr, "feature_rank": restore_parallel,
-                "id": restore_main}
+    distinct = {"mean_kls": restore_plateau, "feature_rank": restore_parallel, "id": restore_main, "ddr": restore_ddr}
     with open(sys.argv[1], encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     for plan in {row["plan"] for row in rows if "plan" in row}:
