@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Images of docs/gallery.md that are not from the study (study.sh), from a workspace in which the demo profiles have
-# run.
+# run: onpolicy/fig1b_more_data before the others of onpolicy/, which share its runs but keep no visited states.
 # Usage: tests/tools/gallery.sh BUILD ROOT
 set -eu
 cd "$(dirname "$0")/../.."
