@@ -27,11 +27,16 @@ tap_expect "the runs of study-parallel-data.md become a workspace" 0 "new rows f
 tap_check "with the verdicts of its table" "$(restored parallel table docs/study-parallel-data.md |
   diff <(grep -E '^\| `[a-z_]+`: ' docs/study-parallel-data.md) -)"
 
-ended=$(($(wc -l <docs/study/plateau.csv) - 1))
-tap_expect "the runs of plan-plateau.md that have ended become a workspace" 0 "new rows from $ended runs" restored plateau restore plateau
-tap_check "with the probes of its page" "$(python3 tests/tools/study_plateau.py plasticity |
-  diff <(grep -E '^\| [0-9]+ \| ([^|]* \|){6}$' docs/study-plateau.md) -)"
-tap_expect "and are not trained again" 0 " $ended finished, $((88 - ended)) pending" sweep status fig3a_switch --root "$tap_dir/plateau"
+tap_expect "the runs of study-plateau.md become a workspace" 0 "new rows from 88 runs" restored plateau restore plateau
+tap_expect "and are not trained again" 0 " 88 finished" sweep status fig3a_switch --root "$tap_dir/plateau"
+tap_check "with the verdicts of its table" "$(restored plateau table docs/study-plateau.md |
+  diff <(grep -E '^\| `[a-z_]+`: ' docs/study-plateau.md) -)"
+tap_check "its settings" "$(restored plateau table_plateau | diff <(grep -E '^\| (64|256) \| .* \[' docs/study-plateau.md) -)"
+tap_check "its switches" "$(python3 tests/tools/study_plateau.py switches | diff <(grep -E '^\| COM [0-9]+ to ' docs/study-plateau.md) -)"
+tap_check "what predicts where they end" "$(python3 tests/tools/study_plateau.py predictors |
+  diff <(grep -E '^\| (64|256) \| .* k \||^\| [A-Za-z0-9 ]+ \| 0\.[0-9]+ \|$' docs/study-plateau.md) -)"
+tap_check "and the probes of study-plasticity.md" "$(python3 tests/tools/study_plateau.py plasticity |
+  diff <(grep -E '^\| [0-9]+ \| ([^|]* \|){6}$' docs/study-plasticity.md) -)"
 
 # ---- numbers in the text
 tap_expect "the importance of Fig. 12's settings, as on the page" 0 "ppo.com +28 % .24, 34. +ppo.epsilon: 58 % .53, 63." \

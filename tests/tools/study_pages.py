@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares the tables of docs/study-ddr.md, study-fixed-point.md and study-parallel-data.md with the published runs
-(docs/study/*.csv): means over seeds; hashes of plans with the plans; commits of pictures with the history. Prints each
-difference. Run it from the root of the repository."""
+"""Compares the tables of docs/study-ddr.md, study-fixed-point.md, study-parallel-data.md and study-com-epsilon.md with
+the published runs (docs/study/*.csv): means over seeds; hashes of plans with the plans; commits of pictures with the
+history. Prints each difference. Run it from the root of the repository."""
 import collections
 import csv
 import glob
@@ -181,7 +181,7 @@ def check_pictures():
     """Checks that pictures name commits of the history: of the trainer, and of a clean tree that drew them."""
     if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
         return
-    for path in sorted(glob.glob("docs/study/*.svg")):
+    for path in sorted(glob.glob("docs/study/*.svg") + glob.glob("docs/gallery/*.svg")):
         with open(path, encoding="utf-8") as file:
             text = file.read()
         named = re.search(r"program: analyze [^,]*, commit (.*)", text)[1], *re.search(

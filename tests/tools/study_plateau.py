@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Prints the rows of the tables of docs/study-plateau.md that are no verdicts, from the published runs and probes:
    analyze asymptote --json | study_plateau.py runs
+   study_plateau.py switches
    study_plateau.py predictors
    study_plateau.py plasticity
 Run it from the root of the repository."""
@@ -65,6 +66,20 @@ def print_runs():
               "{:.2f} [{:.2f}, {:.2f}]".format(*shares) + f" | {asymptote} |")
 
 
+def print_switches():
+    """A row per switch of COM: final score, that of the runs with this COM from the start, and of the unswitched runs."""
+    plain = settings()
+    began_with = {row["run"]: float(row["com"]) for runs in plain.values() for row in runs}
+    switched = collections.defaultdict(list)
+    for row in runs_of("plateau"):
+        if row["begun_from"]:
+            switched[began_with[row["begun_from"][4:].split("@")[0]], float(row["com"])].append(row)
+
+    for (old, new), runs in sorted(switched.items()):
+        finals = [statistics.mean(rates(row)[-1] for row in group) for group in (runs, plain[64, new], plain[64, old])]
+        print(f"| COM {old:.0f} to {new:.0f} | " + " | ".join(f"{final:.2f}" for final in finals) + " |")
+
+
 def least_squares(rows, values):
     """Returns the coefficients of the least-squares fit to values of rows of regressors, by the normal equations."""
     n = len(rows[0])
@@ -80,21 +95,25 @@ def least_squares(rows, values):
     return [row[n] for row in system]
 
 
+def log_ddr(runs, first, last):
+    """Returns the logarithm of the DDR of runs between evaluations, from the mean KL of the iterations before each."""
+    kls = [float(kl) for row in runs for kl in row["mean_kls"].split()[first:last]]
+    return math.log(float(runs[0]["transitions"]) / float(runs[0]["iteration"]) / statistics.mean(kls))
+
+
 def print_predictors():
     """Late DDR and gradient noise scale of each setting, with the mean score of its last third; then the root mean square
     error of predicting each setting's score from the others', linearly in the logarithms."""
     points = []
     for (environments, com), runs in settings().items():
         score = statistics.mean(rate for row in runs for rate in rates(row)[len(rates(row)) * 2 // 3:])
-        kls = [float(kl) for row in runs for kl in row["mean_kls"].split()[-7:]]
-        ddr = float(runs[0]["transitions"]) / float(runs[0]["iteration"]) / statistics.mean(kls)
+        early, ddr = log_ddr(runs, 0, 2), log_ddr(runs, -7, None)
         noise = sum(float(row["grad_variance"]) for row in runs) / sum(float(row["grad_square"]) for row in runs)
-        points.append((score, math.log(ddr), math.log(noise) if noise > 0 else None))
-        shown = f"{noise / 1000:.1f} k" if noise > 0 else "-"
-        print(f"| {environments} | {com:.0f} | {score:.2f} | {ddr / 1000:.1f} k | {shown} |")
+        points.append((score, ddr, math.log(noise), early))
+        print(f"| {environments} | {com:.0f} | {score:.2f} | {math.exp(ddr) / 1000:.1f} k | {noise / 1000:.1f} k |")
 
-    points = [point for point in points if point[2] is not None]
-    for name, columns in (("nothing", ()), ("DDR", (1,)), ("noise scale", (2,)), ("both", (1, 2))):
+    for name, columns in (("nothing", ()), ("DDR", (1,)), ("noise scale", (2,)), ("both", (1, 2)),
+                          ("DDR of the first 2 M transitions", (3,))):
         errors = []
         for left_out in points:
             others = [point for point in points if point is not left_out]
@@ -126,4 +145,5 @@ def print_plasticity():
 
 
 if __name__ == "__main__":
-    {"runs": print_runs, "predictors": print_predictors, "plasticity": print_plasticity}[sys.argv[1]]()
+    {"runs": print_runs, "switches": print_switches, "predictors": print_predictors,
+     "plasticity": print_plasticity}[sys.argv[1]]()
