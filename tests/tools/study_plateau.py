@@ -95,25 +95,29 @@ def least_squares(rows, values):
     return [row[n] for row in system]
 
 
+def log_kl(runs, first, last):
+    """Returns the logarithm of the mean KL of an iteration, between evaluations."""
+    return math.log(statistics.mean(float(kl) for row in runs for kl in row["mean_kls"].split()[first:last]))
+
+
 def log_ddr(runs, first, last):
-    """Returns the logarithm of the DDR of runs between evaluations, from the mean KL of the iterations before each."""
-    kls = [float(kl) for row in runs for kl in row["mean_kls"].split()[first:last]]
-    return math.log(float(runs[0]["transitions"]) / float(runs[0]["iteration"]) / statistics.mean(kls))
+    return math.log(float(runs[0]["transitions"]) / float(runs[0]["iteration"])) - log_kl(runs, first, last)
 
 
 def print_predictors():
     """Late DDR and gradient noise scale of each setting, with the mean score of its last third; then the root mean square
-    error of predicting each setting's score from the others', linearly in the logarithms."""
+    error of predicting each setting's score from the others', linearly in the logarithms of these and other measures."""
     points = []
     for (environments, com), runs in settings().items():
         score = statistics.mean(rate for row in runs for rate in rates(row)[len(rates(row)) * 2 // 3:])
-        early, ddr = log_ddr(runs, 0, 2), log_ddr(runs, -7, None)
+        ddr = log_ddr(runs, -7, None)
         noise = sum(float(row["grad_variance"]) for row in runs) / sum(float(row["grad_square"]) for row in runs)
-        points.append((score, ddr, math.log(noise), early))
+        norm = statistics.mean(float(row["grad_norm"]) for row in runs)
+        points.append((score, ddr, math.log(noise), log_ddr(runs, 0, 2), math.log(norm), log_kl(runs, -7, None)))
         print(f"| {environments} | {com:.0f} | {score:.2f} | {math.exp(ddr) / 1000:.1f} k | {noise / 1000:.1f} k |")
 
     for name, columns in (("nothing", ()), ("DDR", (1,)), ("noise scale", (2,)), ("both", (1, 2)),
-                          ("DDR of the first 2 M transitions", (3,))):
+                          ("DDR of the first 2 M transitions", (3,)), ("gradient norm", (4,)), ("KL", (5,))):
         errors = []
         for left_out in points:
             others = [point for point in points if point is not left_out]
