@@ -27,6 +27,10 @@ tap_expect "the runs of study-parallel-data.md become a workspace" 0 "new rows f
 tap_check "with the verdicts of its table" "$(restored parallel table docs/study-parallel-data.md |
   diff <(grep -E '^\| `[a-z_]+`: ' docs/study-parallel-data.md) -)"
 
+tap_expect "the runs of study-com-epsilon.md become a workspace" 0 "new rows from 210 runs" restored com-epsilon restore com_epsilon
+tap_check "with the verdicts of its table" "$(restored com-epsilon table docs/study-com-epsilon.md |
+  diff <(grep -E '^\| `[a-z_]+`: ' docs/study-com-epsilon.md) -)"
+
 tap_expect "the runs of study-plateau.md become a workspace" 0 "new rows from 88 runs" restored plateau restore plateau
 tap_expect "and are not trained again" 0 " 88 finished" sweep status fig3a_switch --root "$tap_dir/plateau"
 tap_check "with the verdicts of its table" "$(restored plateau table docs/study-plateau.md |
@@ -41,6 +45,8 @@ tap_check "and the probes of study-plasticity.md" "$(python3 tests/tools/study_p
 # ---- numbers in the text
 tap_expect "the importance of Fig. 12's settings, as on the page" 0 "ppo.com +28 % .24, 34. +ppo.epsilon: 58 % .53, 63." \
   analyze search "$tap_dir/study/results.db" --sweep fig12_com_epsilon -o "$tap_dir/figures"
+tap_expect "and with new seeds" 0 "ppo.com +29 % .26, 32. +ppo.epsilon: 53 % .49, 56." \
+  analyze search "$tap_dir/com-epsilon/results.db" --sweep fig12_com_epsilon -o "$tap_dir/figures"
 
 # ---- numbers that were worked out from the runs by other programs
 finds() { # CLAIM WANTED FIELDS [OPTIONS...]

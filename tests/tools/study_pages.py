@@ -160,6 +160,22 @@ def check_parallel():
         print(f"docs/study-parallel-data.md: {seen} rows, {len(runs)} settings")
 
 
+def check_com_epsilon():
+    runs, epsilons, seen = collections.defaultdict(list), None, 0
+    for row in runs_of("com-epsilon"):
+        runs[float(row["com"]), float(row["epsilon"])].append(float(row["solve_rates"].split()[-1]))
+
+    for cells in rows("docs/study-com-epsilon.md"):
+        if cells[0] == "COM":
+            epsilons = [float(cell) for cell in cells[1:]]
+        elif epsilons and cells[0].isdigit():
+            for epsilon, shown in zip(epsilons, cells[1:], strict=True):
+                seen += 1
+                check(f"COM {cells[0]}, epsilon {epsilon}", float(shown), statistics.mean(runs[float(cells[0]), epsilon]), 0.01)
+    if seen != len(runs):
+        print(f"docs/study-com-epsilon.md: {seen} of {len(runs)} settings")
+
+
 def check_plans():
     """Checks each SHA-256 on the studies' pages: 12 digits and an ellipsis."""
     hashes = []
@@ -196,5 +212,6 @@ check_ddr()
 check_fixed_point()
 check_limits()
 check_parallel()
+check_com_epsilon()
 check_plans()
 check_pictures()
