@@ -56,6 +56,9 @@ trainer_pids() { # of this workspace; no pgrep in bare Debian
   done
 }
 queue_empty() { local jobs; jobs=$(squeue -h -o %i 2>/dev/null) && [ -z "$jobs" ]; } # one that does not answer is not empty
+forgotten() { local jobs; jobs=$(squeue -h -a -t all -n "$1" -o %i 2>/dev/null) && [ -z "$jobs" ]; }
+# Lets slurmctld forget finished jobs after 2 s: a restart, since 22.05.8 was once gone after `scontrol reconfigure`.
+forget_jobs() { sed -i 's/^MinJobAge=.*/MinJobAge=2/' "$SLURM_CONF" && cluster_controller stop && cluster_controller start; }
 in_queue() { squeue -h -r -n "$1" -o %i | wc -l; }
 iterations_done() { grep -h '^iteration=' "$SWEEP_ROOT"/runs/*/*/state 2>/dev/null | cut -d= -f2 | awk '{ s += $1 } END { print s + 0 }'; }
 

@@ -43,7 +43,6 @@ experiment strange 2 20 "account = nobody"
 tap_run "an account that is not ours is Slurm's to refuse" 1 "Invalid account" submit strange
 
 # ---- jobs in the database that slurmctld has forgotten
-forgotten() { [ "$(squeue -h -t all -n "$1" -o %i | wc -l)" = 0 ]; }
 hold
 experiment long 3 100
 submit long >/dev/null

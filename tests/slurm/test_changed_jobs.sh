@@ -88,9 +88,8 @@ experiment past 2 10
 submit past --hold >/dev/null
 job=$(job_of)
 scancel "$job"
-sed -i 's/^MinJobAge=.*/MinJobAge=2/' "$SLURM_CONF" && scontrol reconfigure
-forgotten() { [ -z "$(squeue -h -a -t all -j "$job" -o %i 2>/dev/null)" ]; }
-tap_wait 120 forgotten
+forget_jobs
+tap_wait 120 forgotten past
 limit 1000 # with its scontrol there is a database
 accounted() { # DIRECTORY: in which the database says that the job was submitted
   cat >"$tap_dir/limited/sacct" <<SH

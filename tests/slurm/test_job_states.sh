@@ -97,9 +97,8 @@ mkdir "$output"
 sweep hold --off unopened >/dev/null
 becomes "an output that cannot be opened" unopened "2 failed: ended before the run began: Slurm could not open its output $output: Is a directory"
 tap_run "is the reason with --runs, too" 0 "could not open its output" fresh_status unopened --runs
-sed -i 's/^MinJobAge=.*/MinJobAge=2/' "$SLURM_CONF" && scontrol reconfigure
-forgotten() { [ -z "$(squeue -h -t all -n unopened -o %i)" ]; }
-tap_wait 300 forgotten
+forget_jobs
+tap_wait 300 forgotten unopened
 tap_run "and after Slurm has forgotten the jobs" 0 "2 failed: ended before the run began: Slurm could not open its output $output" fresh_status unopened
 rmdir "$output"
 tap_run "the runs are submitted again" 0 "2 runs submitted" submit unopened

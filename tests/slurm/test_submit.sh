@@ -176,9 +176,8 @@ tap_run "its failure is the reason" 0 "slurm.setup failed with exit code 1" fres
 
 # ---- jobs that Slurm has forgotten, without an accounting database
 experiment modules 2 20 "modules = nowhere/1"
-sed -i 's/^MinJobAge=.*/MinJobAge=2/' "$SLURM_CONF" && scontrol reconfigure
+forget_jobs
 submit modules >/dev/null
-forgotten() { [ -z "$(squeue -h -t all -n modules -o %i)" ]; }
-tap_wait 300 forgotten; tap_result "slurmctld has forgotten the jobs" $? "$(squeue -t all)"
+tap_wait 300 forgotten modules; tap_result "slurmctld has forgotten the jobs" $? "$(squeue -t all)"
 tap_run "a module that is missing is still the reason" 0 "2 failed: ended before the run began: module load failed" fresh_status modules
 tap_done
