@@ -18,6 +18,7 @@
 #   tests/tools/study.sh BUILD ROOT draw_plateau          docs/study/: its runs and pictures
 #   tests/tools/study.sh BUILD ROOT table_plateau         the rows of its table of settings
 #   tests/tools/study.sh BUILD ROOT plasticity            docs/study/: probes of its checkpoints (docs/study/plan-plasticity.md)
+#   tests/tools/study.sh BUILD ROOT draw_fixed_point      docs/study/: pictures of docs/study-fixed-point.md, from whole runs
 #   tests/tools/study.sh BUILD ROOT limits                docs/study/: limits of frozen batches of docs/study-fixed-point.md
 #   tests/tools/study.sh BUILD ROOT draw [PICTURE...]     docs/study/: pictures (fig9 ...; all), the runs as CSV, verdicts, the controller against
 #                                                         the grid. fig2b, fig2c need whole runs: not those of `restore`;
@@ -244,6 +245,13 @@ limits_sql="SELECT json_extract(config, '$.env.task') AS task, json_extract(conf
     WHERE status = 'finished' AND limit_epochs IS NOT NULL ORDER BY run.id, iteration.iteration) GROUP BY id
   ORDER BY task, environments, minibatches, seed"
 
+draw_fixed_point() {
+  cd "$root"
+  draw fixed-point-fig1a fixed-point-fig1a results.db
+  draw fixed-point-fig1b fixed-point-fig1b results.db
+  rm -rf study study.txt
+}
+
 # The fixed setting with the best mean score at a budget, as conditions of analyze compare.
 fixed_sql="SELECT run.id, iif(json_extract(config, '$.algo.name') = 'ppo', 'algo.name=ppo,epsilon=' || json_extract(config, '$.ppo.epsilon'),
   'algo.name=ppo_ewma,com=' || printf('%g', json_extract(config, '$.ppo.com'))) AS fixed FROM sweep_run
@@ -307,7 +315,8 @@ case "${3:-}" in
   draw_plateau) draw_plateau ;;
   table_plateau) table_plateau ;;
   plasticity) plasticity ;;
+  draw_fixed_point) draw_fixed_point ;;
   limits) cd "$root" && sql "$limits_sql" >"$target/fixed-point-limits.csv" ;;
   draw) shift 3; pictures=$*; draw_all ;;
-  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw_ddr|draw_parallel|com_epsilon|draw_com_epsilon|plateau|draw_plateau|table_plateau|plasticity|limits|draw" >&2; exit 2 ;;
+  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|power|controller|draw_ddr|draw_parallel|com_epsilon|draw_com_epsilon|plateau|draw_plateau|table_plateau|plasticity|draw_fixed_point|limits|draw" >&2; exit 2 ;;
 esac

@@ -7,7 +7,6 @@ import csv
 import glob
 import hashlib
 import math
-import os
 import re
 import statistics
 import subprocess
@@ -15,7 +14,6 @@ import subprocess
 from study_plateau import least_squares, runs_of
 
 LEVERS, USUAL_ENVIRONMENTS = 4, 64  # of experiments/ddr_levers.ini
-OLD_PICTURES = ("fixed-point-fig1a.svg", "fixed-point-fig1b.svg")  # docs/study-fixed-point.md says why
 
 
 def rows(page):
@@ -203,9 +201,8 @@ def check_pictures():
         named = re.search(r"program: analyze [^,]*, commit (.*)", text)[1], *re.search(
             r"trainer: commit (.*)", text)[1].split(", ")
         for commit in named:
-            if os.path.basename(path) in OLD_PICTURES or git("cat-file", "-e", commit + "^{commit}").returncode == 0:
-                continue
-            print(f"{path}: no commit {commit}")
+            if git("cat-file", "-e", commit + "^{commit}").returncode != 0:
+                print(f"{path}: no commit {commit}")
 
 
 check_ddr()
