@@ -18,23 +18,16 @@ tap_check "and its judgment of the controller" "$(study controller 2>&1 | diff d
 # ---- the other studies
 . tests/cli/runs.sh
 restored() { tests/tools/study.sh "$SWEEP_BUILD" "$tap_dir/$1" "${@:2}"; }
-tap_expect "the runs of study-ddr.md become a workspace" 0 "new rows from 310 runs" restored ddr restore ddr
-tap_check "with the verdicts of its table" "$(restored ddr table docs/study-ddr.md | diff <(grep -E '^\| `[a-z_]+`: ' docs/study-ddr.md) -)"
-tap_expect "the runs of study-fixed-point.md become a workspace" 0 "new rows from 120 runs" restored fixed restore fixed_point
-tap_check "with the verdicts of its table" "$(restored fixed table docs/study-fixed-point.md |
-  diff <(grep -E '^\| `[a-z_]+`: ' docs/study-fixed-point.md) -)"
-tap_expect "the runs of study-parallel-data.md become a workspace" 0 "new rows from 240 runs" restored parallel restore parallel
-tap_check "with the verdicts of its table" "$(restored parallel table docs/study-parallel-data.md |
-  diff <(grep -E '^\| `[a-z_]+`: ' docs/study-parallel-data.md) -)"
-
-tap_expect "the runs of study-com-epsilon.md become a workspace" 0 "new rows from 210 runs" restored com-epsilon restore com_epsilon
-tap_check "with the verdicts of its table" "$(restored com-epsilon table docs/study-com-epsilon.md |
-  diff <(grep -E '^\| `[a-z_]+`: ' docs/study-com-epsilon.md) -)"
-
-tap_expect "the runs of study-plateau.md become a workspace" 0 "new rows from 88 runs" restored plateau restore plateau
-tap_expect "and are not trained again" 0 " 88 finished" sweep status fig3a_switch --root "$tap_dir/plateau"
-tap_check "with the verdicts of its table" "$(restored plateau table docs/study-plateau.md |
-  diff <(grep -E '^\| `[a-z_]+`: ' docs/study-plateau.md) -)"
+is_restored() { # STUDY PAGE RUNS
+  tap_expect "the runs of $2.md become a workspace" 0 "new rows from $3 runs" restored "$1" restore "$1"
+  tap_check "with the verdicts of its table" "$(restored "$1" table "docs/$2.md" | diff <(grep -E '^\| `[a-z_]+`: ' "docs/$2.md") -)"
+}
+is_restored ddr study-ddr 310
+is_restored fixed_point study-fixed-point 120
+is_restored parallel study-parallel-data 240
+is_restored com_epsilon study-com-epsilon 210
+is_restored plateau study-plateau 88
+tap_expect "its runs are not trained again" 0 " 88 finished" sweep status fig3a_switch --root "$tap_dir/plateau"
 tap_check "its settings" "$(restored plateau table_plateau | diff <(grep -E '^\| (64|256) \| .* \[' docs/study-plateau.md) -)"
 tap_check "its switches" "$(python3 tests/tools/study_plateau.py switches | diff <(grep -E '^\| COM [0-9]+ to ' docs/study-plateau.md) -)"
 tap_check "what predicts where they end" "$(python3 tests/tools/study_plateau.py predictors |
@@ -46,7 +39,7 @@ tap_check "and the probes of study-plasticity.md" "$(python3 tests/tools/study_p
 tap_expect "the importance of Fig. 12's settings, as on the page" 0 "ppo.com +28 % .24, 34. +ppo.epsilon: 58 % .53, 63." \
   analyze search "$tap_dir/study/results.db" --sweep fig12_com_epsilon -o "$tap_dir/figures"
 tap_expect "and with new seeds" 0 "ppo.com +29 % .26, 32. +ppo.epsilon: 53 % .49, 56." \
-  analyze search "$tap_dir/com-epsilon/results.db" --sweep fig12_com_epsilon -o "$tap_dir/figures"
+  analyze search "$tap_dir/com_epsilon/results.db" --sweep fig12_com_epsilon -o "$tap_dir/figures"
 
 # ---- numbers that were worked out from the runs by other programs
 finds() { # CLAIM WANTED FIELDS [OPTIONS...]

@@ -29,16 +29,10 @@ build=$(cd "$1/bin" && pwd) target=$PWD/docs/study
 mkdir -p "$2" && root=$(cd "$2" && pwd)
 order="fig3a_switch fig8_ddr fig5_regularisation fig6_epochs ddr_target fig1a_com fig9_scaling fig12_com_epsilon fig7_minibatch fig4_learning_rate"
 parallel="fig1b_more_data fig3_dynamics fig6_pqn fig8_locomotion"
-plateau="fig3a_switch fig1a_com"
 second="fig3a_switch fig8_ddr fig5_regularisation fig6_epochs fig9_scaling fig7_minibatch fig4_learning_rate"
 
-train() { # EXPERIMENT PROFILE OPTIONS...
-  local experiment=$1 profile=$2; shift 2
-  "$build/sweep" submit "experiments/$experiment.ini" --profile "$profile" --root "$root" --local --wait "$@"
-}
-run() { for experiment in ${*:-$order}; do train "$experiment" study; done; }
-run_com_epsilon() { train fig12_com_epsilon study --set sweep.seeds=10..19 --set sweep.plan=docs/study/plan-com-epsilon.md; }
-run_plateau() { for experiment in $plateau; do train "$experiment" plateau --set sweep.plan=docs/study/plan-plateau.md; done; }
+train() { "$build/sweep" submit "$@" --root "$root" --local --wait; }
+run() { for experiment in ${*:-$order}; do train "experiments/$experiment.ini" --profile study; done; }
 
 more() { # EXPERIMENT OPTIONS...
   local experiment=$1; shift
@@ -49,24 +43,26 @@ extend() { for experiment in ${*:-$second}; do more "$experiment" --wait; done; 
 # What is finished here is not trained again; `extend EXPERIMENT` trains five seeds more. Memberships first, so that each
 # run's configuration is known.
 manifest() { "$build/sweep" submit "$@" --root "$root" --local --no-start --no-check; }
-planned() { # PLAN EXPERIMENT PROFILE OPTIONS...
-  manifest "experiments/$2.ini" --profile "$3" --set sweep.plan="docs/study/plan-$1.md" "${@:4}"
+planned() { # train|manifest PLAN EXPERIMENT PROFILE OPTIONS...
+  "$1" "experiments/$3.ini" --profile "$4" --set sweep.plan="docs/study/plan-$2.md" "${@:5}"
 }
+com_epsilon() { planned "$1" com-epsilon fig12_com_epsilon study --set sweep.seeds=10..19; }
+plateau() { for experiment in fig3a_switch fig1a_com; do planned "$1" plateau $experiment plateau; done; }
 restore() {
   local runs=runs
   case ${1:-main} in
     main)
       for experiment in $order; do manifest "experiments/$experiment.ini" --profile study; done
       for experiment in $second; do more "$experiment" --no-start --no-check; done ;;
-    ddr) runs=ddr; for experiment in ddr_levers ddr_universal; do planned ddr $experiment study; done ;;
+    ddr) runs=ddr; for experiment in ddr_levers ddr_universal; do planned manifest ddr $experiment study; done ;;
     fixed_point)
       runs=fixed-point
       for experiment in experiments/fixed_point/*.ini; do manifest "$experiment" --profile study; done ;;
     parallel)
       runs=parallel-data
-      for experiment in $parallel; do planned parallel-data onpolicy/$experiment study; done ;;
-    com_epsilon) runs=com-epsilon; planned com-epsilon fig12_com_epsilon study --set sweep.seeds=10..19 ;;
-    plateau) runs=plateau; for experiment in $plateau; do planned plateau $experiment plateau; done ;;
+      for experiment in $parallel; do planned manifest parallel-data onpolicy/$experiment study; done ;;
+    com_epsilon) runs=com-epsilon; com_epsilon manifest ;;
+    plateau) runs=plateau; plateau manifest ;;
     *) echo "study.sh: no study $1" >&2; exit 2 ;;
   esac
   python3 tests/tools/study_restore.py "$target/$runs.csv" "$root"
@@ -91,8 +87,9 @@ sql() { "$build/analyze" sql results.db "$1" --csv | sed "s/^'//; s/,'/,/g"; }
 draw() { # image, then the arguments of analyze
   local picture=$1; shift
   case " ${pictures:-$picture} " in *" $picture "*) ;; *) return ;; esac
-  if ! "$build/analyze" "$@" -o study >study.txt 2>&1; then echo "$picture: $(tail -1 study.txt)" >&2; return; fi
-  cp "study/$1.svg" "$target/$picture.svg"
+  if "$build/analyze" "$@" -o study >study.txt 2>&1; then cp "study/$1.svg" "$target/$picture.svg"
+  else echo "$picture: $(tail -1 study.txt)" >&2; fi
+  rm -rf study study.txt
 }
 
 # A run a line: the given columns, its DDR, a mean over its last quarter, and the solve rates of its evaluations.
@@ -136,7 +133,6 @@ draw_ddr() {
   cd "$root"
   draw ddr ddr-vs-solve results.db --sweep ddr_universal --budget 1500000 --measure final
   export_ddr >"$target/ddr.csv"
-  rm -rf study study.txt
 }
 
 # The runs of study-com-epsilon.md.
@@ -149,7 +145,6 @@ draw_com_epsilon() {
   draw com-epsilon fig12b results.db
   draw com-epsilon-best fig12a results.db
   export_com_epsilon >"$target/com-epsilon.csv"
-  rm -rf study study.txt
 }
 
 # The runs of study-parallel-data.md: their settings and evaluations, with the other measures that its claims compare.
@@ -168,7 +163,7 @@ draw_parallel() {
   draw parallel-fig1b onpolicy-fig1b results.db --y normalized_score # of evaluations, which are published
   draw parallel-fig6 onpolicy-fig6 results.db --y normalized_score
   draw parallel-fig8 onpolicy-fig8 results.db --y episode_return
-  rm -rf study study.txt table.csv
+  rm table.csv
 }
 
 # The runs past the plateau (docs/study/plan-plateau.md): scores of the evaluations, the mean KL of the iterations before
@@ -203,7 +198,6 @@ draw_plateau() {
     draw plateau-best-$environments best results.db --sweep fig1a_com -x ddr -w env.num=$environments
   done
   sql "$plateau_sql" >"$target/plateau.csv"
-  rm -rf study study.txt
 }
 table_plateau() {
   "$build/analyze" asymptote "$root/results.db" --sweep fig1a_com --group ppo.com --panel env.num -o "$root/study" --json |
@@ -249,7 +243,6 @@ draw_fixed_point() {
   cd "$root"
   draw fixed-point-fig1a fixed-point-fig1a results.db
   draw fixed-point-fig1b fixed-point-fig1b results.db
-  rm -rf study study.txt
 }
 
 # The fixed setting with the best mean score at a budget, as conditions of analyze compare.
@@ -295,7 +288,6 @@ draw_all() {
   export_study >"$target/runs.csv"
   verdicts >"$target/claims.txt"
   controller >"$target/controller.csv"
-  rm -rf study study.txt
   du -sh "$target"
 }
 
@@ -309,9 +301,9 @@ case "${3:-}" in
   controller) controller ;;
   draw_ddr) draw_ddr ;;
   draw_parallel) draw_parallel ;;
-  com_epsilon) run_com_epsilon ;;
+  com_epsilon) com_epsilon train ;;
   draw_com_epsilon) draw_com_epsilon ;;
-  plateau) run_plateau ;;
+  plateau) plateau train ;;
   draw_plateau) draw_plateau ;;
   table_plateau) table_plateau ;;
   plasticity) plasticity ;;

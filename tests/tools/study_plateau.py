@@ -95,6 +95,15 @@ def least_squares(rows, values):
     return [row[n] for row in system]
 
 
+def leave_one_out_error(rows, values):
+    """Returns the root mean square error of predicting each value from the fit to the others."""
+    errors = []
+    for i, row in enumerate(rows):
+        fit = least_squares(rows[:i] + rows[i + 1:], values[:i] + values[i + 1:])
+        errors.append(values[i] - sum(f * x for f, x in zip(fit, row)))
+    return math.sqrt(statistics.mean(e * e for e in errors))
+
+
 def log_kl(runs, first, last):
     """Returns the logarithm of the mean KL of an iteration, between evaluations."""
     return math.log(statistics.mean(float(kl) for row in runs for kl in row["mean_kls"].split()[first:last]))
@@ -113,17 +122,16 @@ def print_predictors():
         ddr = log_ddr(runs, -7, None)
         noise = sum(float(row["grad_variance"]) for row in runs) / sum(float(row["grad_square"]) for row in runs)
         norm = statistics.mean(float(row["grad_norm"]) for row in runs)
-        points.append((score, ddr, math.log(noise), log_ddr(runs, 0, 2), math.log(norm), log_kl(runs, -7, None)))
+        points.append({"score": score, "DDR": ddr, "noise scale": math.log(noise),
+                       "DDR of the first 2 M transitions": log_ddr(runs, 0, 2), "gradient norm": math.log(norm),
+                       "KL": log_kl(runs, -7, None)})
         print(f"| {environments} | {com:.0f} | {score:.2f} | {math.exp(ddr) / 1000:.1f} k | {noise / 1000:.1f} k |")
 
-    for name, columns in (("nothing", ()), ("DDR", (1,)), ("noise scale", (2,)), ("both", (1, 2)),
-                          ("DDR of the first 2 M transitions", (3,)), ("gradient norm", (4,)), ("KL", (5,))):
-        errors = []
-        for left_out in points:
-            others = [point for point in points if point is not left_out]
-            fit = least_squares([[1, *(point[i] for i in columns)] for point in others], [point[0] for point in others])
-            errors.append(left_out[0] - sum(f * x for f, x in zip(fit, (1, *(left_out[i] for i in columns)))))
-        print(f"| {name} | {math.sqrt(statistics.mean(e * e for e in errors)):.2f} |")
+    scores = [point["score"] for point in points]
+    sets = {"nothing": [], "both": ["DDR", "noise scale"]}
+    for name in ("nothing", "DDR", "noise scale", "both", "DDR of the first 2 M transitions", "gradient norm", "KL"):
+        rows = [[1, *(point[measure] for measure in sets.get(name, [name]))] for point in points]
+        print(f"| {name} | {leave_one_out_error(rows, scores):.2f} |")
 
 
 def ratio(values):
